@@ -1,0 +1,28 @@
+/* Metrics: counters, gauges and histograms, listed once in base/metrics.def
+ * (name, kind, unit, one sentence).  Each thread counts into its own block with
+ * plain adds; a scrape sums the blocks. In the simulator a world has a block of
+ * its own. */
+#ifndef BASE_METRICS_H
+#define BASE_METRICS_H
+
+#include "base/buf.h"
+
+enum metric {
+#define METRIC(id, kind, name, help) id,
+#include "base/metrics.def"
+#undef METRIC
+	METRIC_COUNT
+};
+
+void metric_add(enum metric m, uint64_t n);
+#define metric_inc(m) metric_add((m), 1)
+void metric_set(enum metric m, int64_t v);  /* gauge of this thread */
+void metric_move(enum metric m, int64_t d); /* gauge up or down */
+/* Histogram of microseconds: powers of two from 1 us to 64 s. */
+void metric_time(enum metric m, uint64_t us);
+/* Sum over threads. */
+uint64_t metric_total(enum metric m);
+/* Prometheus text format 0.0.4. */
+void metrics_print(struct buf *out);
+
+#endif

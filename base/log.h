@@ -10,7 +10,8 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_TRACE };
 
-/* key=value pairs follow as a printf format: "peer=%s ms=%u". w may be NULL. */
+/* key=value pairs follow as a printf format: "peer=%s ms=%u" (values that may
+ * hold blanks: "why=\"%s\""). A line is cut at 2 KiB. w may be NULL. */
 void log_at(struct world *w, enum log_level level, const char *area,
     const char *event, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 7, 8)));
@@ -27,5 +28,9 @@ bool log_level_parse(const char *s, enum log_level *out);
 /* Where lines go; NULL = standard error. */
 void log_set_sink(void (*sink)(void *arg, const char *line, size_t len),
     void *arg);
+/* Lines per second and call site; 0 = no limit, as a simulation wants it.
+ * Forgets what was counted so far. */
+#define LOG_RATE_DEFAULT 20
+void log_set_rate(unsigned lines_per_second);
 
 #endif

@@ -20,9 +20,18 @@ void metric_set(enum metric m, int64_t v);  /* gauge of this thread */
 void metric_move(enum metric m, int64_t d); /* gauge up or down */
 /* Histogram of microseconds: powers of two from 1 us to 64 s. */
 void metric_time(enum metric m, uint64_t us);
-/* Sum over threads. */
+/* PEAK: raises the highest value seen. */
+void metric_peak(enum metric m, uint64_t v);
+/* Sum over threads (PEAK: the highest; HISTOGRAM: how many values). */
 uint64_t metric_total(enum metric m);
 /* Prometheus text format 0.0.4. */
 void metrics_print(struct buf *out);
+
+/* For the simulator: a block of counters that this thread counts into instead
+ * of its own while metrics_use(b) holds (NULL = its own again; returns what
+ * was used before).  A total is that block's alone then. */
+struct metric_block;
+struct metric_block *metrics_block_new(struct arena *a);
+struct metric_block *metrics_use(struct metric_block *b);
 
 #endif

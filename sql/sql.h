@@ -1,0 +1,114 @@
+/* SQL: statement text in, rows out, over a table source.
+ *
+ *   text --sql_parse--> struct sql_stmt (ast.h) --sql_prepare--> struct
+ *   sql_prepared --sql_open--> struct sql_cursor --sql_next--> rows
+ *
+ * Queries and data changes (SELECT, VALUES, INSERT, UPDATE, DELETE, EXPLAIN)
+ * run here; every other statement is a *utility*: it is parsed here and carried
+ * out by the gateway, which finds its tree in sql_prepared.stmt. */
+#ifndef SQL_SQL_H
+#define SQL_SQL_H
+
+#include "sql/ast.h"
+#include "sql/source.h"
+
+/* Limits a client cannot raise. */
+#define SQL_TEXT_MAX    (16u << 20)
+#define SQL_PARAMS_MAX  65535u
+#define SQL_COLUMNS_OUT_MAX 1664u
+
+struct sql_env {
+	const struct cl_catalog *catalog;
+	uint32_t database;
+	const uint32_t *path; /* schema ids, in order of search */
+	uint32_t n_path;
+	const struct ex_env *ex;
+	size_t row_max;       /* row_size_max */
+	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */
+	void *notice_arg;
+};
+
+/* Statements of a string, in order; none for an empty one. Text must be valid
+ * UTF-8 without NUL (22021 otherwise). Syntax errors: 42601 with position. */
+struct err *sql_parse(struct arena *a, struct str text,
+    struct sql_stmt **stmts, size_t *n);
+
+struct sql_column_out {
+	const char *name;
+	uint32_t type;
+	int32_t typmod;
+	uint32_t table;  /* for plain columns of a table, else 0 */
+	int16_t attnum;
+};
+
+/* A column that a write to an open table brings along. */
+struct sql_new_column {
+	const struct cl_table *table;
+	const char *name;
+	uint32_t type;
+};
+
+struct sql_plan;
+
+struct sql_prepared {
+	const struct sql_stmt *stmt;
+	bool utility;
+	uint64_t catalog; /* version it was bound against */
+	const char *tag;  /* "SELECT", "INSERT 0", "CREATE TABLE", ... */
+	uint32_t n_params;
+	uint32_t *params; /* type OIDs, inferred where the client gave none */
+	uint32_t n_columns;
+	struct sql_column_out *columns; /* 0 columns and !returns_rows: NoData */
+	bool returns_rows;
+	bool writes; /* refused in a read-only transaction */
+	/* Open tables: to be registered by the gateway before sql_open, after
+	 * which the statement is prepared again. */
+	uint32_t n_new;
+	struct sql_new_column *new_columns;
+	struct sql_plan *plan;
+};
+
+/* `given` are the client's parameter types (0 = infer). The prepared statement
+ * lives in `a`, which must also hold stmt. For utilities that return rows
+ * (SHOW, SHOW TABLES, DESCRIBE, EXPLAIN) the columns are filled in. */
+struct err *sql_prepare(struct arena *a, const struct sql_env *env,
+    const struct sql_stmt *stmt, const uint32_t *given, uint32_t n_given,
+    struct sql_prepared **out);
+
+struct sql_cursor;
+
+/* `a` must outlive the cursor. */
+struct err *sql_open(struct arena *a, const struct sql_env *env,
+    const struct sql_prepared *p, const struct val *params, uint32_t n,
+    struct sql_source *src, struct sql_cursor **out);
+/* The next result row (n_columns values) in `row`; *vals NULL at the end. The
+ * caller resets `row` between rows when it likes. Changes are carried out at
+ * the first call. */
+struct err *sql_next(struct sql_cursor *c, struct arena *row,
+    struct val **vals);
+/* Rows returned or changed so far, for the command tag. */
+uint64_t sql_rows(const struct sql_cursor *c);
+void sql_close(struct sql_cursor *c);
+
+/* ---- for COPY, which has no tree of its own ---- */
+/* Columns of a COPY: ids by the names given (or all visible ones). */
+struct err *sql_copy_columns(struct arena *a, const struct cl_table *t,
+    const struct sql_copy *copy, uint32_t **ids, uint32_t *n);
+/* An inserter that takes rows of values for those columns: defaults, NOT NULL,
+ * typmods, hidden keys; writes in batches. */
+struct sql_inserter;
+struct err *sql_insert_begin(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, const uint32_t *ids, uint32_t n,
+    struct sql_source *src, struct sql_inserter **out);
+struct err *sql_insert_row(struct sql_inserter *in, const struct val *vals);
+struct err *sql_insert_end(struct sql_inserter *in, uint64_t *rows);
+
+/* Binds and evaluates an expression that stands alone (a DEFAULT, an argument
+ * of SET or of a placement option) to a value of `type`. */
+struct err *sql_eval_alone(struct arena *a, const struct sql_env *env,
+    const struct sql_expr *e, uint32_t type, int32_t typmod,
+    struct val *out);
+/* SQL text of an expression tree, normalised, for the catalog. */
+char *sql_deparse(struct arena *a, const struct sql_expr *e);
+
+#endif

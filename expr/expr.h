@@ -12,6 +12,7 @@
 
 #define EX_DEPTH_MAX 500 /* of what travels; a statement: EX_DEPTH_BIND_MAX */
 #define EX_DEPTH_BIND_MAX 2000
+#define EX_NODES_MAX 65536 /* of what travels */
 
 enum ex_node { /* numbers travel */
 	EX_CONST = 1,
@@ -65,7 +66,10 @@ struct ex_ctx {
 	uint32_t n_params;
 };
 
-/* Evaluation; errors carry the position of the node that failed. */
+/* Evaluation.  Takes bounded C stack whatever the depth of e. Errors carry no
+ * position, as PostgreSQL's at run time do not (ex_coerce's of a literal do).
+ * 54001 beyond EX_DEPTH_BIND_MAX. A column or parameter whose value has
+ * another type than the node says is XX000. */
 struct err *ex_eval(const struct ex_ctx *ctx, const struct expr *e,
     struct val *out);
 /* A condition: NULL counts as false. */
@@ -73,15 +77,20 @@ struct err *ex_test(const struct ex_ctx *ctx, const struct expr *e,
     bool *out);
 /* Replaces parameters, stable functions and constant subtrees by constants.
  * Volatile calls stay. A subtree whose evaluation fails is left as it is (it
- * fails when and if it runs). */
+ * fails when and if it runs). e itself is not changed, so a prepared statement
+ * can be folded again; unchanged parts are shared with the result. */
 struct expr *ex_fold(const struct ex_ctx *ctx, struct expr *e);
 /* True when e holds nothing but columns, constants and immutable calls, within
- * EX_DEPTH_MAX. */
+ * EX_DEPTH_MAX and EX_NODES_MAX. */
 bool ex_can_travel(const struct expr *e);
 
+/* Only what can travel. */
 void ex_encode(struct buf *b, const struct expr *e);
+/* Safe on any bytes: what comes back is well-typed and passes ex_can_travel.
+ * 0A000 names an id that this build does not know, 08P01 anything else. */
 struct err *ex_decode(struct arena *a, struct str bytes, struct expr **out);
 
+/* Constructors: position 0, typmod -1; args arrays are kept, not copied. */
 struct expr *ex_const(struct arena *a, struct val v);
 struct expr *ex_column(struct arena *a, uint32_t col, uint32_t type,
     int32_t typmod);

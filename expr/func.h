@@ -8,11 +8,13 @@
 enum ex_volatility { EX_IMMUTABLE, EX_STABLE, EX_VOLATILE };
 
 #define EX_ARGS_MAX 8
-/* Argument pseudo-types for matching. */
+/* Pseudo-type of an argument that takes any type as it is; an unknown literal
+ * becomes text. */
 #define EX_ANY      2276u
 
 struct ex_func {
-	uint32_t id;       /* travels; never reused */
+	uint32_t id;       /* travels; never reused: pg_proc's OID where
+			    * PostgreSQL has the function, else from 1000000 */
 	const char *name;  /* lower case */
 	uint32_t ret;
 	uint8_t n_args;
@@ -20,21 +22,40 @@ struct ex_func {
 	bool strict;       /* NULL in, NULL out: fn never sees one */
 	enum ex_volatility volatility;
 	uint32_t args[EX_ARGS_MAX];
+	/* *out comes in as NULL of type ret; the type is set again after. */
 	struct err *(*fn)(const struct ex_ctx *ctx, const struct val *args,
 	    uint32_t n, struct val *out);
+	uint8_t n_opt; /* trailing arguments that a call may leave out */
 };
 
 const struct ex_func *ex_func(uint32_t id);
+/* The n-th function, for pg_proc; NULL past the end. */
+const struct ex_func *ex_func_at(size_t n);
+/* Declared type of argument i of a call, variadic ones included: what the
+ * binder coerces the argument to (EX_ANY: leave it). */
+uint32_t ex_func_arg(const struct ex_func *f, uint32_t i);
 
 /* Overload resolution by PostgreSQL's rules (exact, then implicit casts and
  * preferred types; unknown literals last). types may hold EX_UNKNOWN. On
  * success *out; 42883 (with PostgreSQL's message and hint) or 42725. */
 struct err *ex_find_func(struct arena *a, struct str name,
     const uint32_t *types, uint32_t n, const struct ex_func **out);
+/* Whether any function or aggregate has this name. */
+bool ex_func_exists(struct str name);
+/* A call name(x) that found no function may be a cast in function notation,
+ * as float8('1') is: true, and *type is what to coerce x to (EX_EXPLICIT). */
+bool ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type);
 /* Operators "+", "=", "||", "->>", "~~"(LIKE)...; for a prefix operator left
  * is 0. 42883 "operator does not exist: integer + boolean". */
 struct err *ex_find_op(struct arena *a, struct str op, uint32_t left,
     uint32_t right, const struct ex_func **out);
+/* The n-th operator, for pg_operator; false past the end. */
+struct ex_op {
+	const char *name;
+	uint32_t left, right; /* left 0: prefix */
+	uint32_t func;
+};
+const struct ex_op *ex_op_at(size_t n);
 
 enum ex_coercion { EX_IMPLICIT, EX_ASSIGNMENT, EX_EXPLICIT };
 /* Whether and how `from` becomes `to`: *func NULL when the bytes stay the same
@@ -68,6 +89,8 @@ struct ex_agg {
 	uint32_t arg; /* after implicit cast; 0 for count(*) */
 	uint32_t ret;
 };
+/* The aggregate that travels as these two numbers; NULL if unknown. */
+const struct ex_agg *ex_agg(uint32_t kind, uint32_t arg);
 struct ex_agg_state;
 /* NULL and no error when the name is no aggregate at all. */
 struct err *ex_find_agg(struct arena *a, struct str name,

@@ -35,7 +35,7 @@
 
 enum cl_kind { /* numbers are on disk */
 	CL_COUNTER = 1,
-	CL_CLUSTER = 2,   /* id 0 */
+	CL_CLUSTER = 2, /* id 0 */
 	CL_MEMBER = 3,
 	CL_PLACEMENT = 4,
 	CL_ROLE = 5,
@@ -114,6 +114,7 @@ struct cl_schema {
 #define CL_COL_DROPPED  (1u << 2)
 #define CL_COL_SEEN     (1u << 3) /* open table: registered by a write */
 #define CL_COL_MIXED    (1u << 4) /* open table: seen with several types */
+#define CL_COL_FLAGS    31u       /* all of them */
 
 struct cl_column {
 	uint32_t id; /* attnum, from 1, never reused in the table */
@@ -124,8 +125,8 @@ struct cl_column {
 	struct str default_sql; /* empty: none */
 };
 
-#define CL_COLUMNS_MAX      1600
-#define CL_KEY_COLUMNS_MAX  32
+#define CL_COLUMNS_MAX     1600
+#define CL_KEY_COLUMNS_MAX 32
 
 struct cl_table {
 	uint32_t id;
@@ -134,14 +135,14 @@ struct cl_table {
 	uint32_t owner;
 	struct str name;
 	bool open;
-	uint32_t version;     /* schema version: raised by ALTER, not by
-			       * registering columns */
+	uint32_t version; /* schema version: raised by ALTER, not by
+			   * registering columns */
 	uint32_t placement;
 	struct str pkey_name; /* constraint name, "t_pkey" */
 	uint32_t n_columns;
 	const struct cl_column *columns; /* by id */
 	uint32_t n_pkey;
-	const uint32_t *pkey; /* column ids */
+	const uint32_t *pkey;  /* column ids */
 	uint32_t n_distribute; /* leading pkey columns; 0 = all */
 	uint32_t next_column;
 	bool witness;
@@ -173,14 +174,27 @@ struct err *cl_object_decode(struct arena *a, enum cl_kind kind, uint32_t id,
     struct str bytes, struct cl_object *o);
 /* Row keys, complete with table id and slot 0. */
 void cl_object_key(struct buf *b, enum cl_kind kind, uint32_t id);
-void cl_name_key(struct buf *b, enum cl_kind kind, uint32_t parent,
-    struct str name);
+void cl_name_key(
+    struct buf *b, enum cl_kind kind, uint32_t parent, struct str name);
 bool cl_object_key_read(struct str key, enum cl_kind *kind, uint32_t *id);
 /* Row values: column 1 = the encoding, or the id for a name. */
 void cl_object_row(struct buf *b, const struct cl_object *o);
 void cl_name_row(struct buf *b, uint32_t id);
-struct err *cl_object_row_read(struct arena *a, struct str key,
-    struct str value, struct cl_object *o);
+struct err *cl_object_row_read(
+    struct arena *a, struct str key, struct str value, struct cl_object *o);
+
+/* What a CATALOG message carries (msg.h): the body is the encoding, empty for a
+ * deleted object; views into `a`, and into the change's body. */
+struct cl_object_change;
+void cl_change_of(struct arena *a, const struct cl_object *o,
+    struct cl_object_change *change);
+struct err *cl_change_object(struct arena *a,
+    const struct cl_object_change *change, struct cl_object *o);
+/* The name an object is found by, and its parent (0: cluster-wide). False for
+ * kinds without names, for deleted objects and for an empty name. */
+bool cl_object_name(
+    const struct cl_object *o, uint32_t *parent, struct str *name);
+const char *cl_kind_name(enum cl_kind kind); /* "table"; NULL if unknown */
 
 /* ---- snapshots ---- */
 struct cl_catalog;
@@ -190,6 +204,12 @@ struct cl_catalog *cl_catalog_new(void);
 struct cl_catalog *cl_catalog_ref(struct cl_catalog *c);
 void cl_catalog_unref(struct cl_catalog *c);
 uint64_t cl_catalog_version(const struct cl_catalog *c);
+/* Deletions up to this version may be forgotten: who has an older snapshot
+ * needs a whole one instead of cl_catalog_changes.  A snapshot made from an
+ * empty one knows of no deletion before itself. */
+uint64_t cl_catalog_floor(const struct cl_catalog *c);
+/* Objects held, remembered deleted ones included. */
+size_t cl_catalog_count(const struct cl_catalog *c);
 /* A new snapshot: `base` with these objects replaced (deleted ones removed).
  * Objects are copied; unchanged ones are shared. */
 struct cl_catalog *cl_catalog_apply(const struct cl_catalog *base,
@@ -199,29 +219,29 @@ struct cl_catalog *cl_catalog_apply(const struct cl_catalog *base,
 size_t cl_catalog_changes(const struct cl_catalog *c, uint64_t since,
     const struct cl_object **out, size_t max);
 
-const struct cl_object *cl_find(const struct cl_catalog *c, enum cl_kind kind,
-    uint32_t id);
+const struct cl_object *cl_find(
+    const struct cl_catalog *c, enum cl_kind kind, uint32_t id);
 /* By name within a parent (0 for cluster-wide kinds: role, database, member
  * (alias); database for schema; schema for table). */
 const struct cl_object *cl_find_name(const struct cl_catalog *c,
     enum cl_kind kind, uint32_t parent, struct str name);
 /* All of a kind, by id; *at from 0. */
-const struct cl_object *cl_each(const struct cl_catalog *c, enum cl_kind kind,
-    size_t *at);
+const struct cl_object *cl_each(
+    const struct cl_catalog *c, enum cl_kind kind, size_t *at);
 
 const struct cl_cluster *cl_catalog_cluster(const struct cl_catalog *c);
-const struct cl_table *cl_catalog_table(const struct cl_catalog *c,
-    uint32_t id);
-const struct cl_placement *cl_catalog_placement(const struct cl_catalog *c,
-    uint32_t id);
+const struct cl_table *cl_catalog_table(
+    const struct cl_catalog *c, uint32_t id);
+const struct cl_placement *cl_catalog_placement(
+    const struct cl_catalog *c, uint32_t id);
 const struct cl_column *cl_table_column(const struct cl_table *t,
     struct str name); /* NULL: none, dropped or hidden */
-const struct cl_column *cl_table_column_id(const struct cl_table *t,
-    uint32_t id);
+const struct cl_column *cl_table_column_id(
+    const struct cl_table *t, uint32_t id);
 
 /* Hands the slots of a placement to members by ring or pins: fills n_slots and
  * slots, all epoch 1. */
-void cl_placement_assign(struct arena *a, const struct cl_catalog *c,
-    struct cl_placement *p);
+void cl_placement_assign(
+    struct arena *a, const struct cl_catalog *c, struct cl_placement *p);
 
 #endif

@@ -31,11 +31,11 @@ struct cl_key_order {
 enum cl_tag {
 	CL_TAG_NONE = 0, /* declared tables: the column's type is known */
 	CL_TAG_BOOL = 1,
-	CL_TAG_INT = 2,     /* any integer width */
+	CL_TAG_INT = 2, /* any integer width */
 	CL_TAG_REAL = 3,
 	CL_TAG_DOUBLE = 4,
 	CL_TAG_NUMERIC = 5,
-	CL_TAG_TEXT = 6,    /* text, varchar, name */
+	CL_TAG_TEXT = 6, /* text, varchar, name */
 	CL_TAG_BPCHAR = 7,
 	CL_TAG_BYTEA = 8,
 	CL_TAG_UUID = 9,
@@ -53,14 +53,13 @@ enum cl_tag {
 /* Each appends one column. */
 void cl_key_null(struct buf *b, struct cl_key_order o);
 void cl_key_bool(struct buf *b, enum cl_tag t, struct cl_key_order o, bool v);
-void cl_key_int(struct buf *b, enum cl_tag t, struct cl_key_order o,
-    int64_t v);
+void cl_key_int(struct buf *b, enum cl_tag t, struct cl_key_order o, int64_t v);
 /* NaN sorts above all, as PostgreSQL has it; -0 is 0. */
-void cl_key_double(struct buf *b, enum cl_tag t, struct cl_key_order o,
-    double v);
+void cl_key_double(
+    struct buf *b, enum cl_tag t, struct cl_key_order o, double v);
 /* Any bytes of any length; a prefix sorts first. */
-void cl_key_bytes(struct buf *b, enum cl_tag t, struct cl_key_order o,
-    struct str v);
+void cl_key_bytes(
+    struct buf *b, enum cl_tag t, struct cl_key_order o, struct str v);
 /* 128-bit two's complement (interval's comparison value). */
 void cl_key_int128(struct buf *b, enum cl_tag t, struct cl_key_order o,
     int64_t hi, uint64_t lo);
@@ -83,23 +82,23 @@ struct cl_key_head {
 	bool null;
 	enum cl_tag tag;
 };
-bool cl_key_read_head(struct cur *c, struct cl_key_order o,
-    struct cl_key_head *h);
+bool cl_key_read_head(
+    struct cur *c, struct cl_key_order o, struct cl_key_head *h);
 bool cl_key_read_bool(struct cur *c, struct cl_key_order o, bool *v);
 bool cl_key_read_int(struct cur *c, struct cl_key_order o, int64_t *v);
 bool cl_key_read_double(struct cur *c, struct cl_key_order o, double *v);
-bool cl_key_read_bytes(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct str *v);
-bool cl_key_read_int128(struct cur *c, struct cl_key_order o, int64_t *hi,
-    uint64_t *lo);
-bool cl_key_read_num(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct cl_num *v);
+bool cl_key_read_bytes(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct str *v);
+bool cl_key_read_int128(
+    struct cur *c, struct cl_key_order o, int64_t *hi, uint64_t *lo);
+bool cl_key_read_num(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct cl_num *v);
 
 /* Row and index key prefix. */
 #define CL_KEY_PREFIX 6
 void cl_key_prefix(struct buf *b, uint32_t table, uint16_t slot);
-bool cl_key_split(struct str key, uint32_t *table, uint16_t *slot,
-    struct str *rest);
+bool cl_key_split(
+    struct str key, uint32_t *table, uint16_t *slot, struct str *rest);
 /* The smallest key above every key that starts with `prefix`; empty when there
  * is none (all 0xff). */
 struct str cl_key_after_prefix(struct arena *a, struct str prefix);

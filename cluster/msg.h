@@ -32,36 +32,41 @@
 #define CL_PAGE_ROWS_MAX 65536u
 
 #define CL_FLAG_REPLY 1u
+#define CL_FLAGS      1u /* all of them; others are refused */
 
-enum cl_peer_role { CL_PEER_MEMBER = 1, CL_PEER_GATEWAY = 2, CL_PEER_JOINER = 3 };
+enum cl_peer_role {
+	CL_PEER_MEMBER = 1,
+	CL_PEER_GATEWAY = 2,
+	CL_PEER_JOINER = 3
+};
 
 enum cl_cond_kind {
 	CL_COND_ABSENT = 1,
 	CL_COND_PRESENT = 2,
-	CL_COND_STAMP = 3,  /* the key's live row has this stamp */
-	CL_COND_SCHEMA = 4  /* table at this schema version */
+	CL_COND_STAMP = 3, /* the key's live row has this stamp */
+	CL_COND_SCHEMA = 4 /* table at this schema version */
 };
 
 enum cl_write_kind { CL_WRITE_PUT = 1, CL_WRITE_DELETE = 2 };
 
 enum cl_outcome {
 	CL_APPLIED = 1,
-	CL_FALSE = 2,   /* a condition is false; nothing was done */
-	CL_REFUSED = 3  /* this send was not proposed; says nothing of others */
+	CL_FALSE = 2,  /* a condition is false; nothing was done */
+	CL_REFUSED = 3 /* this send was not proposed; says nothing of others */
 };
 
 enum cl_refusal {
 	CL_REFUSE_NONE = 0,
-	CL_REFUSE_EPOCH = 1,     /* another epoch, or no such group here */
-	CL_REFUSE_LEADER = 2,    /* not the leader, or not ready to serve */
-	CL_REFUSE_CATALOG = 3,   /* the sender's catalog is too old */
+	CL_REFUSE_EPOCH = 1,   /* another epoch, or no such group here */
+	CL_REFUSE_LEADER = 2,  /* not the leader, or not ready to serve */
+	CL_REFUSE_CATALOG = 3, /* the sender's catalog is too old */
 	CL_REFUSE_DEADLINE = 4,
 	CL_REFUSE_CLOCK = 5,
-	CL_REFUSE_FULL = 6,      /* disk space */
-	CL_REFUSE_BUSY = 7,      /* a queue is at its limit */
+	CL_REFUSE_FULL = 6, /* disk space */
+	CL_REFUSE_BUSY = 7, /* a queue is at its limit */
 	CL_REFUSE_STOPPING = 8,
-	CL_REFUSE_ANSWERED = 9,  /* the session said it needs no answer */
-	CL_REFUSE_DROPPED = 10   /* the table is gone */
+	CL_REFUSE_ANSWERED = 9, /* the session said it needs no answer */
+	CL_REFUSE_DROPPED = 10  /* the table is gone */
 };
 
 #define CL_SCAN_ORDERED 1u /* by primary key over all slots asked for */
@@ -79,20 +84,23 @@ struct cl_frame {
 	struct str body;
 };
 
-/* Checks length, format, checksum. The body is a view into the frame. */
-struct err *cl_frame_read(struct arena *a, struct str bytes,
-    struct cl_frame *f);
-/* Two steps around the body: begin writes the header, end patches length and
- * appends the checksum. */
+/* Checks length, format, flags, checksum (08P01). The body is a view into the
+ * frame. */
+struct err *cl_frame_read(
+    struct arena *a, struct str bytes, struct cl_frame *f);
+/* Two steps around the body: begin writes the header into an empty buffer, end
+ * patches the length and appends the checksum. The whole frame is asserted to
+ * be within NET_FRAME_MAX: see CL_BODY_MAX and cl_msg_size. */
+#define CL_BODY_MAX (NET_FRAME_MAX - CL_FRAME_HEADER - CL_FRAME_TRAILER)
 void cl_frame_begin(struct buf *b, const struct cl_frame *f);
 void cl_frame_end(struct buf *b);
 
 /* ---- structs from the table ---- */
-#define U8(f)             uint8_t f;
-#define U16(f)            uint16_t f;
-#define U32(f)            uint32_t f;
-#define U64(f)            uint64_t f;
-#define BYTES(f, max)     struct str f;
+#define U8(f)         uint8_t f;
+#define U16(f)        uint16_t f;
+#define U32(f)        uint32_t f;
+#define U64(f)        uint64_t f;
+#define BYTES(f, max) struct str f;
 #define LIST(f, rec, max)                                                      \
 	struct cl_##rec *f;                                                    \
 	uint32_t n_##f;
@@ -127,8 +135,8 @@ enum cl_msg_kind {
 void cl_msg_encode(struct buf *b, enum cl_msg_kind kind, const void *msg);
 /* Decodes into a new struct in `a`; byte fields are views into `body`. Unknown
  * kinds, excess and trailing bytes are errors (08P01). */
-struct err *cl_msg_decode(struct arena *a, uint16_t kind, struct str body,
-    void **msg);
+struct err *cl_msg_decode(
+    struct arena *a, uint16_t kind, struct str body, void **msg);
 const char *cl_msg_name(uint16_t kind); /* "PROPOSE"; NULL if unknown */
 /* One readable line, for traces. */
 void cl_msg_print(struct buf *b, uint16_t kind, const void *msg);

@@ -27,8 +27,8 @@ struct cl_ring_member {
  * matter. */
 #define CL_COPIES_MAX 16
 struct cl_ring;
-struct cl_ring *cl_ring_new(struct arena *a,
-    const struct cl_ring_member *members, size_t n);
+struct cl_ring *cl_ring_new(
+    struct arena *a, const struct cl_ring_member *members, size_t n);
 size_t cl_ring_slot(const struct cl_ring *r, uint16_t slot, uint32_t slots,
     size_t copies, uint32_t *out);
 

@@ -3,7 +3,7 @@
  * Work goes in as jobs: a function over a struct kv that runs as one engine
  * transaction on an engine thread (in the simulator: at a later virtual time)
  * and completes later on the loop.  Jobs of one lane run in order; a node uses
- * the group as lane.  A job may be run again from its start after an engine
+ * the group as lane; jobs of ENGINE_LANE_ANY have no order.  A job may be run again from its start after an engine
  * conflict, so it begins by resetting what it fills in, and touches nothing
  * but its argument and the kv.
  *
@@ -35,6 +35,7 @@ struct engine_config {
 	uint64_t log_file_bytes;
 	uint64_t checkpoint_log_bytes;
 	int threads;           /* engine threads; 0 = run inline on the loop */
+	bool inline_reads;     /* reads of ENGINE_LANE_ANY run on the loop */
 	uint64_t disk_reserve; /* bytes kept free; 0 = computed */
 };
 
@@ -66,6 +67,8 @@ void kv_abort(struct kv *kv);
 bool kv_failed(const struct kv *kv);
 
 /* ---- outside ---- */
+#define ENGINE_LANE_ANY 0u
+
 struct engine_job {
 	struct list link;
 	uint64_t lane;
@@ -73,6 +76,7 @@ struct engine_job {
 	void (*run)(struct kv *kv, void *arg);
 	void (*done)(void *arg, enum engine_result r);
 	void *arg;
+	enum engine_result result; /* the engine's */
 };
 
 struct engine_ops {

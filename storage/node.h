@@ -32,7 +32,7 @@ struct st_conf {
 	bool init;
 	bool init_if_empty;
 	const char *join;
-	uint32_t slots;             /* of a cluster being formed */
+	uint32_t slots; /* of a cluster being formed */
 	uint32_t replication;
 	const char *bootstrap_user; /* also a role and database of a cluster
 				     * being formed; "" = none */
@@ -47,10 +47,10 @@ struct st_conf {
 	uint64_t statement_timeout_us; /* upper bound of a request's work */
 	uint64_t retry_window_us;
 	uint64_t tombstone_age_us;
-	uint64_t sweep_interval_us;    /* pause between housekeeping rounds */
-	uint32_t requests_max;         /* in flight per connection */
+	uint64_t sweep_interval_us; /* pause between housekeeping rounds */
+	uint32_t requests_max;      /* in flight per connection */
 	uint32_t connections_max;
-	uint64_t drain_us;             /* longest wait for requests at stop */
+	uint64_t drain_us; /* longest wait for requests at stop */
 };
 
 void st_conf_defaults(struct st_conf *c);

@@ -13,6 +13,9 @@
 #define NET_FRAME_MIN 16u
 #define NET_FRAME_MAX (4u << 20)
 
+/* A sender that sees net_backlog above this waits for `drained`. */
+#define NET_BACKLOG_HIGH (4u << 20)
+
 struct net_events {
 	void (*opened)(void *owner);                   /* connect only */
 	void (*frame)(void *owner, struct str frame);  /* valid in the call */

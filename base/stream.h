@@ -1,6 +1,6 @@
 /* Byte streams to SQL clients and HTTP peers, for fibers: reads and writes look
- * blocking, with deadline and cancel.  The real stream is a bufferevent
- * (deferred callbacks); the simulator and unit tests use a pair in memory. */
+ * blocking, with deadline and cancel.  The real stream is a socket; the
+ * simulator and unit tests use a pair in memory. */
 #ifndef BASE_STREAM_H
 #define BASE_STREAM_H
 
@@ -45,6 +45,11 @@ bool stream_peer_is_local(const struct stream *s); /* loopback or unix */
  * usually spawns a fiber. */
 struct err *stream_listen(struct world *w, struct arena *a, const char *addr,
     void (*accept_ev)(void *owner, struct stream *s), void *owner,
+    struct stream_listener **out);
+/* The same, for a program that hands connections to other threads: accept_fd
+ * owns the descriptor, which stream_of_fd takes on the thread that serves it. */
+struct err *stream_listen_fd(struct world *w, struct arena *a,
+    const char *addr, void (*accept_fd)(void *owner, int fd), void *owner,
     struct stream_listener **out);
 void stream_unlisten(struct stream_listener *l);
 /* Real: takes over a connected socket (a worker thread's share). */

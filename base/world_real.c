@@ -1,0 +1,305 @@
+#include "base/world_real.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fiber.h"
+#include "base/real_int.h"
+
+/* libevent's clock stands still while the machine sleeps and ours does not:
+ * no timer is asked for further ahead than this, so that after a suspend they
+ * are late by this at most. */
+#define ARM_MAX_US 1000000u
+
+struct call {
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+struct calls {
+	struct call *v;
+	size_t n;
+	size_t cap;
+};
+
+/* ---- clocks and the loop ---- */
+
+static uint64_t
+real_mono(struct world *w)
+{
+	(void)w;
+	return clock_mono_us();
+}
+
+static uint64_t
+real_wall(struct world *w)
+{
+	(void)w;
+	return clock_wall_us();
+}
+
+static void
+real_random(struct world *w, void *p, size_t n)
+{
+	(void)w;
+	clock_random(p, n);
+}
+
+struct real_world {
+	struct world w;
+	uint32_t magic;
+	struct event_base *base;
+	struct event *tick;
+	struct event *call_ev;
+	struct event *signals[2];
+	void (*signal_fn)(void *arg, int sig);
+	void *signal_arg;
+	struct world_ops ops;
+	int call_fd;
+	/* What other threads want run here; `inbox` and its arena belong to
+	 * the lock, `batch` to the loop. */
+	pthread_mutex_t lock;
+	struct arena *call_arena;
+	struct calls inbox;
+	struct calls batch;
+	struct list lookups; /* addr.c */
+};
+
+static struct real_world *
+real(struct world *w)
+{
+	struct real_world *r = CONTAINER(w, struct real_world, w);
+
+	ASSERT(r->magic == REAL_WORLD_MAGIC);
+	return r;
+}
+
+static void
+real_arm(struct world *w, uint64_t when_us)
+{
+	struct real_world *r = real(w);
+	struct timeval tv = {0, 0};
+	uint64_t now_us, wait_us = 0;
+
+	if (when_us == 0) {
+		event_active(r->tick, EV_TIMEOUT, 0);
+		return;
+	}
+	now_us = clock_mono_us();
+	if (when_us > now_us)
+		wait_us = when_us - now_us;
+	if (wait_us > ARM_MAX_US)
+		wait_us = ARM_MAX_US;
+	tv.tv_sec = (time_t)(wait_us / 1000000);
+	tv.tv_usec = (suseconds_t)(wait_us % 1000000);
+	event_add(r->tick, &tv);
+}
+
+static void
+tick_ev(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	sched_run(TAKE(struct real_world, arg, REAL_WORLD_MAGIC)->w.sched);
+}
+
+/* ---- calls from other threads ---- */
+
+/* A post of the scheduler, so that these take turns with everything else. */
+static void
+run_batch(void *arg)
+{
+	struct real_world *r = TAKE(struct real_world, arg, REAL_WORLD_MAGIC);
+	struct calls swap;
+
+	pthread_mutex_lock(&r->lock);
+	swap = r->batch;
+	r->batch = r->inbox;
+	r->inbox = swap;
+	r->inbox.n = 0;
+	pthread_mutex_unlock(&r->lock);
+	for (size_t i = 0; i < r->batch.n; i++)
+		r->batch.v[i].fn(r->batch.v[i].arg);
+	r->batch.n = 0;
+}
+
+static void
+call_ev(evutil_socket_t fd, short what, void *arg)
+{
+	struct real_world *r = TAKE(struct real_world, arg, REAL_WORLD_MAGIC);
+	uint64_t n;
+
+	(void)what;
+	if (read(fd, &n, sizeof n) != sizeof n)
+		return;
+	world_post(&r->w, run_batch, r);
+}
+
+void
+world_real_call(struct world *w, void (*fn)(void *arg), void *arg)
+{
+	struct real_world *r = real(w);
+	struct calls *in = &r->inbox;
+	uint64_t one = 1;
+	bool first;
+
+	pthread_mutex_lock(&r->lock);
+	if (in->n == in->cap) {
+		size_t cap = in->cap ? in->cap * 2 : 64;
+
+		in->v = arena_grow(r->call_arena, in->v,
+		    in->cap * sizeof *in->v, cap * sizeof *in->v);
+		in->cap = cap;
+	}
+	first = in->n == 0;
+	in->v[in->n++] = (struct call){fn, arg};
+	/* Inside the lock, so that a world that was drained and freed has no
+	 * late writer to its descriptor. */
+	if (first)
+		while (
+		    write(r->call_fd, &one, sizeof one) < 0 && errno == EINTR)
+			continue;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- birth and death ---- */
+
+static const struct world_ops real_ops = {
+    .mono_us = real_mono,
+    .wall_us = real_wall,
+    .random = real_random,
+    .arm = real_arm,
+    .net_connect = real_net_connect,
+    .net_listen = real_net_listen,
+    .net_unlisten = real_net_unlisten,
+    .net_adopt = real_net_adopt,
+    .net_send = real_net_send,
+    .net_backlog = real_net_backlog,
+    .net_pause = real_net_pause,
+    .net_close = real_net_close,
+    .net_peer = real_net_peer,
+};
+
+static struct event_base *
+base_new(void)
+{
+	struct event_config *conf = event_config_new();
+	struct event_base *base;
+
+	ASSERT(conf);
+	/* One thread per loop: no locks. Timers to the microsecond. */
+	event_config_set_flag(
+	    conf, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+	base = event_base_new_with_config(conf);
+	event_config_free(conf);
+	ASSERT(base);
+	return base;
+}
+
+struct world *
+world_real_new(const char *name,
+    struct err *(*open_engine)(struct world *w, struct arena *a,
+	const struct engine_config *conf, struct engine **out))
+{
+	struct arena *a = arena_new(NULL, "world");
+	struct real_world *r = NEW(a, struct real_world);
+
+	r->magic = REAL_WORLD_MAGIC;
+	r->ops = real_ops;
+	r->ops.engine_open = open_engine;
+	r->w.ops = &r->ops;
+	r->w.arena = a;
+	r->w.name = arena_strdup(a, name);
+	r->base = base_new();
+	r->tick = event_new(r->base, -1, 0, tick_ev, r);
+	r->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	ASSERT(r->tick && r->call_fd >= 0);
+	r->call_ev =
+	    event_new(r->base, r->call_fd, EV_READ | EV_PERSIST, call_ev, r);
+	ASSERT(r->call_ev && event_add(r->call_ev, NULL) == 0);
+	ASSERT(pthread_mutex_init(&r->lock, NULL) == 0);
+	r->call_arena = arena_new(NULL, "calls");
+	list_init(&r->lookups);
+	sched_new(&r->w);
+	return &r->w;
+}
+
+void
+world_real_run(struct world *w)
+{
+	struct real_world *r = real(w);
+
+	ASSERT(event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY) >= 0);
+}
+
+void
+world_real_stop(struct world *w)
+{
+	event_base_loopbreak(real(w)->base);
+}
+
+void
+world_real_free(struct world *w)
+{
+	struct real_world *r = real(w);
+	struct event_base *base = r->base;
+	struct event *tick = r->tick;
+	struct arena *calls = r->call_arena;
+
+	addr_lookups_finish(&r->lookups);
+	for (int i = 0; i < 2; i++)
+		if (r->signals[i])
+			event_free(r->signals[i]);
+	event_free(r->call_ev);
+	close(r->call_fd);
+	pthread_mutex_destroy(&r->lock);
+	/* Sockets, streams and fibers go by their cleanups, which may still
+	 * want the tick. */
+	arena_free(w->arena);
+	arena_free(calls);
+	event_free(tick);
+	event_base_free(base);
+}
+
+struct list *
+real_lookups(struct world *w)
+{
+	return &real(w)->lookups;
+}
+
+struct event_base *
+world_real_base(struct world *w)
+{
+	return real(w)->base;
+}
+
+/* ---- signals ---- */
+
+static void
+signal_ev(evutil_socket_t sig, short what, void *arg)
+{
+	struct real_world *r = TAKE(struct real_world, arg, REAL_WORLD_MAGIC);
+
+	(void)what;
+	r->signal_fn(r->signal_arg, (int)sig);
+}
+
+void
+world_real_on_signal(struct world *w, void (*fn)(void *arg, int sig), void *arg)
+{
+	static const int sigs[2] = {SIGTERM, SIGINT};
+	struct real_world *r = real(w);
+
+	r->signal_fn = fn;
+	r->signal_arg = arg;
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 0; i < 2; i++) {
+		ASSERT(!r->signals[i]);
+		r->signals[i] = evsignal_new(r->base, sigs[i], signal_ev, r);
+		ASSERT(r->signals[i] && event_add(r->signals[i], NULL) == 0);
+	}
+}

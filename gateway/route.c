@@ -1,0 +1,28 @@
+#include "gateway/route.h"
+
+#include "expr/table.h"
+
+bool
+gw_route_slot(const struct cl_catalog *c, uint32_t placement, uint16_t slot,
+    struct gw_route *out)
+{
+	const struct cl_placement *p = cl_catalog_placement(c, placement);
+
+	if (!p || slot >= p->n_slots || !p->slots[slot].n)
+		return false;
+	*out = (struct gw_route){.placement = placement,
+	    .slot = slot,
+	    .epoch = p->slots[slot].epoch,
+	    .leader = p->slots[slot].members[0]};
+	return true;
+}
+
+bool
+gw_route_row(const struct cl_catalog *c, const struct cl_table *t,
+    struct str pk, struct gw_route *out)
+{
+	const struct cl_cluster *cluster = cl_catalog_cluster(c);
+
+	return cluster && gw_route_slot(c, t->placement,
+			      ex_table_slot(t, cluster->slots, pk), out);
+}

@@ -1,0 +1,100 @@
+#include "gateway/stmt.h"
+
+#include "base/fiber.h"
+#include "gateway/worker.h"
+
+/* Pauses between tries of something refused: doubling, with jitter. */
+#define RETRY_MIN_US 4000u
+#define RETRY_MAX_US 500000u
+
+void
+gw_ops_init(struct gw_ops *ops, struct gw_worker *w)
+{
+	*ops = (struct gw_ops){0};
+	world_random(w->world, ops->session, sizeof ops->session);
+	ops->block_used = GW_HIDDEN_BLOCK;
+}
+
+void
+gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
+    const struct cl_catalog *catalog, uint64_t timeout_us)
+{
+	uint64_t max = w->conf->statement_timeout_us;
+
+	ASSERT(max > 0);
+	if (!timeout_us || timeout_us > max)
+		timeout_us = max;
+	s->worker = w;
+	s->ops = ops;
+	s->catalog = catalog;
+	s->deadline_us = world_mono_us(w->world) + timeout_us;
+	s->stale = false;
+	s->applied = 0;
+	/* A block belongs to one statement, so that its rows meet. */
+	ops->block_used = GW_HIDDEN_BLOCK;
+}
+
+bool
+gw_stmt_cancelled(const struct gw_stmt *s)
+{
+	const struct fiber *self = fiber_self();
+
+	return (s->cancel && *s->cancel) || (self && fiber_cancelled(self));
+}
+
+static struct err *
+cancelled_error(struct arena *a)
+{
+	return ERR(a, ERRCODE_QUERY_CANCELED,
+	    "canceling statement due to user request");
+}
+
+struct err *
+gw_stmt_check(struct gw_stmt *s, struct arena *a)
+{
+	if (gw_stmt_cancelled(s))
+		return cancelled_error(a);
+	if (world_mono_us(s->worker->world) >= s->deadline_us)
+		return ERR(a, ERRCODE_QUERY_CANCELED,
+		    "canceling statement due to statement timeout");
+	return NULL;
+}
+
+struct err *
+gw_stmt_unreached(struct gw_stmt *s, struct arena *a, const char *why)
+{
+	if (gw_stmt_cancelled(s))
+		return cancelled_error(a);
+	return err_hint(err_detail(ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
+				       "the data could not be reached in time"),
+			    "%s", why),
+	    "Nothing was changed by this part of the statement; try again.");
+}
+
+uint64_t
+gw_stmt_retry_at(struct gw_stmt *s, unsigned n)
+{
+	struct world *w = s->worker->world;
+	uint64_t step = RETRY_MIN_US;
+
+	for (unsigned i = 1; i < n && step < RETRY_MAX_US; i++)
+		step *= 2;
+	if (step > RETRY_MAX_US)
+		step = RETRY_MAX_US;
+	return world_mono_us(w) + step / 2 +
+	       world_random_below(w, step / 2 + 1);
+}
+
+bool
+gw_stmt_backoff(struct gw_stmt *s, unsigned n)
+{
+	struct world *w = s->worker->world;
+	uint64_t at = gw_stmt_retry_at(s, n);
+
+	if (world_mono_us(w) >= s->deadline_us)
+		return false;
+	gw_catalog_refresh(s->worker->catalog);
+	if (at > s->deadline_us)
+		at = s->deadline_us;
+	return fiber_sleep(w, at) == WAKE_DEADLINE;
+}

@@ -1,0 +1,60 @@
+/* What a running statement carries through the cluster side: its deadline, its
+ * cancel flag, its catalog, and the client session's operation ids. */
+#ifndef GATEWAY_STMT_H
+#define GATEWAY_STMT_H
+
+#include "base/err.h"
+#include "cluster/catalog.h"
+
+struct gw_worker;
+
+/* Of one client session; gw_ops_init gives it its never reused id. */
+struct gw_ops {
+	uint8_t session[16];
+	uint64_t sequence; /* the last one used */
+	bool warned;       /* said that groups are written one by one */
+	/* Hidden keys: a random block, for up to GW_HIDDEN_BLOCK rows of one
+	 * statement. */
+	uint64_t block;
+	uint32_t block_used;
+	void (*notice)(void *arg, struct err *e); /* NULL: nobody listens */
+	void *notice_arg;
+};
+#define GW_HIDDEN_BLOCK 1000u
+
+struct gw_stmt {
+	struct gw_worker *worker;
+	struct gw_ops *ops;
+	/* What it was planned against; held by the caller until its end. */
+	const struct cl_catalog *catalog;
+	uint64_t deadline_us; /* monotonic; never WORLD_FOREVER */
+	const bool *cancel;   /* set by who cancels (who also cancels the
+			       * fiber); may be NULL */
+	size_t row_max;       /* row_size_max */
+
+	/* Out. */
+	bool stale; /* ended because the catalog moved on: prepare it again
+		     * if nothing was applied */
+	uint64_t applied; /* rows surely written so far */
+};
+
+void gw_ops_init(struct gw_ops *ops, struct gw_worker *w);
+/* Fills everything but row_max and cancel, and starts a new hidden-key block;
+ * `timeout_us` bounded by what the gateway allows, 0 = just that. */
+void gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
+    const struct cl_catalog *catalog, uint64_t timeout_us);
+
+/* 57014 once it was cancelled or its deadline has passed, else NULL. */
+struct err *gw_stmt_check(struct gw_stmt *s, struct arena *a);
+bool gw_stmt_cancelled(const struct gw_stmt *s);
+/* 57P03 saying why the group or node could not be reached in time; 57014 when
+ * the user cancelled. */
+struct err *gw_stmt_unreached(
+    struct gw_stmt *s, struct arena *a, const char *why);
+/* Waits before try number n (from 1) of something refused: false, at once, at
+ * the deadline or when cancelled. */
+bool gw_stmt_backoff(struct gw_stmt *s, unsigned n);
+/* When try n+1 may start, for who waits by itself. */
+uint64_t gw_stmt_retry_at(struct gw_stmt *s, unsigned n);
+
+#endif

@@ -191,7 +191,8 @@ addr_lookup(struct world *w, const char *text,
     void (*done)(void *arg, const struct addrs *found, const char *why),
     void *arg)
 {
-	struct arena *a = arena_new(NULL, "lookup");
+	struct lookups *all = real_lookups(w);
+	struct arena *a = arena_new(all->arena, "lookup");
 	struct lookup *l = NEW(a, struct lookup);
 
 	l->arena = a;
@@ -199,7 +200,7 @@ addr_lookup(struct world *w, const char *text,
 	l->text = arena_strdup(a, text);
 	l->done = done;
 	l->arg = arg;
-	list_push(real_lookups(w), &l->link);
+	list_push(&all->running, &l->link);
 	world_real_thread("resolver", lookup_main, l, &l->thread);
 	return l;
 }
@@ -211,14 +212,10 @@ addr_lookup_forget(struct lookup *l)
 }
 
 void
-addr_lookups_finish(struct list *lookups)
+addr_lookups_join(struct lookups *all)
 {
 	struct list *i;
 
-	while ((i = list_pop(lookups))) {
-		struct lookup *l = LIST_ENTRY(i, struct lookup, link);
-
-		world_real_join(l->thread);
-		arena_free(l->arena);
-	}
+	while ((i = list_pop(&all->running)))
+		world_real_join(LIST_ENTRY(i, struct lookup, link)->thread);
 }

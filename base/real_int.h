@@ -44,9 +44,15 @@ struct lookup *addr_lookup(struct world *w, const char *text,
     void *arg);
 /* done will not be called. */
 void addr_lookup_forget(struct lookup *l);
-/* Waits for the threads of a world that ends. */
-void addr_lookups_finish(struct list *lookups);
-struct list *real_lookups(struct world *w);
+/* Of one world. The arena outlives the world's, whose cleanups may still
+ * forget a lookup. */
+struct lookups {
+	struct list running;
+	struct arena *arena;
+};
+struct lookups *real_lookups(struct world *w);
+/* Waits for their threads, when the world ends. */
+void addr_lookups_join(struct lookups *all);
 
 /* ---- sockets (sock.c) ---- */
 

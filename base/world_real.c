@@ -67,7 +67,7 @@ struct real_world {
 	struct arena *call_arena;
 	struct calls inbox;
 	struct calls batch;
-	struct list lookups; /* addr.c */
+	struct lookups lookups;
 };
 
 static struct real_world *
@@ -208,6 +208,8 @@ world_real_new(const char *name,
 	struct arena *a = arena_new(NULL, "world");
 	struct real_world *r = NEW(a, struct real_world);
 
+	/* A peer that left is an error of one write. */
+	signal(SIGPIPE, SIG_IGN);
 	r->magic = REAL_WORLD_MAGIC;
 	r->ops = real_ops;
 	r->ops.engine_open = open_engine;
@@ -223,7 +225,8 @@ world_real_new(const char *name,
 	ASSERT(r->call_ev && event_add(r->call_ev, NULL) == 0);
 	ASSERT(pthread_mutex_init(&r->lock, NULL) == 0);
 	r->call_arena = arena_new(NULL, "calls");
-	list_init(&r->lookups);
+	list_init(&r->lookups.running);
+	r->lookups.arena = arena_new(NULL, "lookups");
 	sched_new(&r->w);
 	return &r->w;
 }
@@ -248,9 +251,9 @@ world_real_free(struct world *w)
 	struct real_world *r = real(w);
 	struct event_base *base = r->base;
 	struct event *tick = r->tick;
-	struct arena *calls = r->call_arena;
+	struct arena *calls = r->call_arena, *lookups = r->lookups.arena;
 
-	addr_lookups_finish(&r->lookups);
+	addr_lookups_join(&r->lookups);
 	for (int i = 0; i < 2; i++)
 		if (r->signals[i])
 			event_free(r->signals[i]);
@@ -260,12 +263,13 @@ world_real_free(struct world *w)
 	/* Sockets, streams and fibers go by their cleanups, which may still
 	 * want the tick. */
 	arena_free(w->arena);
+	arena_free(lookups);
 	arena_free(calls);
 	event_free(tick);
 	event_base_free(base);
 }
 
-struct list *
+struct lookups *
 real_lookups(struct world *w)
 {
 	return &real(w)->lookups;
@@ -296,7 +300,6 @@ world_real_on_signal(struct world *w, void (*fn)(void *arg, int sig), void *arg)
 
 	r->signal_fn = fn;
 	r->signal_arg = arg;
-	signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < 2; i++) {
 		ASSERT(!r->signals[i]);
 		r->signals[i] = evsignal_new(r->base, sigs[i], signal_ev, r);

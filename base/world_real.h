@@ -20,7 +20,8 @@ void world_real_stop(struct world *w);
  * function here that another thread may call. */
 void world_real_call(struct world *w, void (*fn)(void *arg), void *arg);
 void world_real_free(struct world *w);
-/* SIGTERM/SIGINT run fn(arg) on this loop; SIGPIPE is ignored. */
+/* SIGTERM/SIGINT run fn(arg) on this loop; one world per process. (SIGPIPE is
+ * ignored from the first world_real_new on.) */
 void world_real_on_signal(struct world *w, void (*fn)(void *arg, int sig),
     void *arg);
 /* For the HTTP files, which use evhttp directly. */

@@ -24,7 +24,7 @@ struct run {
 static bool
 ended(const struct gw_proposal *p)
 {
-	return p->doing >= GW_APPLIED;
+	return p->doing >= GW_END_APPLIED;
 }
 
 /* ---- what happened ---- */
@@ -162,9 +162,9 @@ static void
 proposal_do(struct run *r, struct gw_proposal *p, enum gw_action act)
 {
 	p->doing = act;
-	if (act == GW_SEND) {
+	if (act == GW_DO_SEND) {
 		proposal_send(r, p);
-	} else if (act == GW_PAUSE) {
+	} else if (act == GW_DO_PAUSE) {
 		gw_catalog_refresh(r->stmt->worker->catalog);
 		p->until_us = gw_stmt_retry_at(r->stmt, p->op.tries);
 	}
@@ -194,7 +194,7 @@ proposal_advance(struct run *r, struct gw_proposal *p)
 	while (!ended(p)) {
 		struct gw_event ev = {.kind = GW_EVENT_START};
 
-		if (p->doing == GW_SEND) {
+		if (p->doing == GW_DO_SEND) {
 			uint64_t now = world_mono_us(r->world);
 
 			if (now >= p->until_us || now >= r->limit_us)
@@ -256,19 +256,19 @@ proposal_end(struct run *r, struct gw_proposal *p)
 {
 	p->outcome = p->doing;
 	switch (p->outcome) {
-	case GW_FAILED:
+	case GW_END_FAILED:
 		p->err = proposal_failed(r, p);
 		break;
-	case GW_STALE:
+	case GW_END_STALE:
 		p->err = proposal_stale_error(r, p);
 		break;
-	case GW_LOST:
+	case GW_END_LOST:
 		p->err = proposal_lost(r, p);
 		break;
-	case GW_APPLIED:
-	case GW_FALSE:
-	case GW_SEND:
-	case GW_PAUSE:
+	case GW_END_APPLIED:
+	case GW_END_FALSE:
+	case GW_DO_SEND:
+	case GW_DO_PAUSE:
 		break;
 	}
 	metric_time(M_GW_PROPOSE_TIME, world_mono_us(r->world) - r->begun_us);
@@ -285,7 +285,7 @@ run_turn(struct run *r, struct gw_proposal *ps, size_t n, uint64_t *next)
 	for (size_t i = 0; i < n; i++) {
 		struct gw_proposal *p = &ps[i];
 
-		if (p->outcome >= GW_APPLIED)
+		if (p->outcome >= GW_END_APPLIED)
 			continue;
 		proposal_advance(r, p);
 		if (ended(p)) {
@@ -319,7 +319,7 @@ gw_propose_run(
 		ps[i].msg.sequence = 0;
 		ps[i].msg.answered = answered;
 		ps[i].op = (struct gw_op){0};
-		ps[i].doing = ps[i].outcome = GW_PAUSE;
+		ps[i].doing = ps[i].outcome = GW_DO_PAUSE;
 		ps[i].until_us = 0;
 		ps[i].why = "was not reached";
 	}

@@ -38,13 +38,13 @@ struct gw_event {
 };
 
 enum gw_action {
-	GW_SEND,    /* now, with number sends + 1: tell by gw_op_sent */
-	GW_PAUSE,   /* then GW_EVENT_START; refresh the catalog meanwhile */
-	GW_APPLIED, /* the rest are ends */
-	GW_FALSE,
-	GW_FAILED, /* surely not applied */
-	GW_STALE,  /* surely not applied, and never will be as it is */
-	GW_LOST    /* nobody here knows: 40003 */
+	GW_DO_SEND,     /* now, with number sends + 1: tell by gw_op_sent */
+	GW_DO_PAUSE,    /* then GW_EVENT_START; refresh the catalog meanwhile */
+	GW_END_APPLIED, /* the rest are ends */
+	GW_END_FALSE,
+	GW_END_FAILED, /* surely not applied */
+	GW_END_STALE,  /* surely not applied, and never will be as it is */
+	GW_END_LOST    /* nobody here knows: 40003 */
 };
 
 enum gw_action gw_propose_step(struct gw_op *op, const struct gw_event *ev);
@@ -58,9 +58,10 @@ struct gw_proposal {
 	/* Group, conditions and writes, by the caller; the epoch follows the
 	 * slot map, the operation id and deadline are filled in. */
 	struct cl_propose msg;
-	enum gw_action outcome;           /* GW_APPLIED .. GW_LOST */
-	const struct cl_proposed *answer; /* with GW_APPLIED, GW_FALSE */
-	struct err *err;                  /* with the others */
+	enum gw_action outcome; /* GW_END_APPLIED .. GW_END_LOST */
+	const struct cl_proposed
+	    *answer;     /* with GW_END_APPLIED, GW_END_FALSE */
+	struct err *err; /* with the others */
 
 	/* While it runs. */
 	struct gw_op op;

@@ -22,7 +22,7 @@ static enum gw_action
 step_pause(struct gw_op *op)
 {
 	op->tries++;
-	return GW_PAUSE;
+	return GW_DO_PAUSE;
 }
 
 /* An end for which nothing may be out: otherwise the next send, which finds
@@ -40,15 +40,15 @@ step_refused(struct gw_op *op, const struct gw_event *ev)
 	switch (ev->reason) {
 	case CL_REFUSE_DEADLINE:
 		/* Refused by every later send too. */
-		return op_nothing_out(op) ? GW_FAILED : GW_LOST;
+		return op_nothing_out(op) ? GW_END_FAILED : GW_END_LOST;
 	case CL_REFUSE_ANSWERED:
 	case CL_REFUSE_FULL:
-		return step_end(op, GW_FAILED);
+		return step_end(op, GW_END_FAILED);
 	case CL_REFUSE_DROPPED:
-		return step_end(op, GW_STALE);
+		return step_end(op, GW_END_STALE);
 	case CL_REFUSE_CATALOG:
 		if (ev->stale)
-			return step_end(op, GW_STALE);
+			return step_end(op, GW_END_STALE);
 		break;
 	case CL_REFUSE_NONE:
 	case CL_REFUSE_EPOCH:
@@ -67,7 +67,7 @@ step_fail(struct gw_op *op, bool proposed)
 	if (proposed)
 		return step_pause(op);
 	op->refused++;
-	return step_end(op, GW_FAILED);
+	return step_end(op, GW_END_FAILED);
 }
 
 enum gw_action
@@ -75,7 +75,7 @@ gw_propose_step(struct gw_op *op, const struct gw_event *ev)
 {
 	switch (ev->kind) {
 	case GW_EVENT_START:
-		return GW_SEND;
+		return GW_DO_SEND;
 	case GW_EVENT_NOT_SENT:
 		ASSERT(op->sends > op->refused);
 		op->sends--;
@@ -83,18 +83,18 @@ gw_propose_step(struct gw_op *op, const struct gw_event *ev)
 	case GW_EVENT_LOST:
 		return step_pause(op);
 	case GW_EVENT_APPLIED:
-		return GW_APPLIED;
+		return GW_END_APPLIED;
 	case GW_EVENT_FALSE:
 		/* Of the last send, since answers to earlier ones are not
 		 * listened to: an entry, if there were earlier ones. */
-		return GW_FALSE;
+		return GW_END_FALSE;
 	case GW_EVENT_REFUSED:
 		return step_refused(op, ev);
 	case GW_EVENT_FAIL:
 		return step_fail(op, ev->proposed);
 	case GW_EVENT_DEADLINE:
 	case GW_EVENT_CANCEL:
-		return op_nothing_out(op) ? GW_FAILED : GW_LOST;
+		return op_nothing_out(op) ? GW_END_FAILED : GW_END_LOST;
 	}
 	UNREACHABLE();
 }

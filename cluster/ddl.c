@@ -73,6 +73,21 @@ add_write(
 	map_put(d->writes, key, w);
 }
 
+/* What this change itself brought in was never there. */
+static void
+delete_key(struct cl_ddl *d, struct str key)
+{
+	const struct cl_cond *c = map_get(d->conds, key);
+
+	map_del(d->objects, key);
+	if (c && c->kind == CL_COND_ABSENT) {
+		map_del(d->conds, key);
+		map_del(d->writes, key);
+		return;
+	}
+	add_write(d, CL_WRITE_DELETE, key, STR_NONE);
+}
+
 static void
 put_object(struct cl_ddl *d, struct str key, const struct cl_object *o)
 {
@@ -113,8 +128,7 @@ delete_name(struct cl_ddl *d, const struct cl_object *o)
 	struct str name;
 
 	if (cl_object_name(o, &parent, &name))
-		add_write(d, CL_WRITE_DELETE,
-		    name_key(d, o->kind, parent, name), STR_NONE);
+		delete_key(d, name_key(d, o->kind, parent, name));
 }
 
 static bool
@@ -185,7 +199,7 @@ cl_ddl_drop(struct cl_ddl *d, enum cl_kind kind, uint32_t id)
 	if (kind == CL_DATABASE || kind == CL_SCHEMA || kind == CL_ROLE)
 		cl_ddl_require(d, CL_COUNTER, 0);
 	add_cond(d, CL_COND_STAMP, key, old->stamp);
-	add_write(d, CL_WRITE_DELETE, key, STR_NONE);
+	delete_key(d, key);
 	delete_name(d, old);
 }
 

@@ -27,6 +27,8 @@ struct ex_env {
 	int64_t statement_us;
 	int64_t (*clock_us)(void *arg); /* clock_timestamp() */
 	void (*random)(void *arg, void *p, size_t n);
+	/* pg_sleep(); NULL where nothing may wait. */
+	struct err *(*sleep)(void *arg, double seconds);
 	void *arg;
 	/* Facts for current_user, current_database() ... */
 	struct str user, session_user, database, schema;

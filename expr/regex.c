@@ -1,0 +1,366 @@
+#include "expr/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define CACHE_MAX       32
+#define PATTERN_MAX     (64u << 10)
+#define MATCH_LIMIT_MAX 5000000 /* steps; about a second */
+#define MATCH_HEAP_KIB  16384
+#define PARENS_MAX      50 /* PCRE2's compiler recurses over them */
+
+struct ex_regex {
+	struct arena *arena;
+	struct str pattern;
+	int flags;
+	uint64_t used; /* for eviction */
+	pcre2_code *code;
+	pcre2_match_data *match;
+	pcre2_match_context *limits;
+};
+
+static _Thread_local struct ex_regex cache[CACHE_MAX];
+static _Thread_local uint64_t tick;
+
+/* PCRE2's memory: from the pattern's arena, freed with it. */
+static void *
+take(size_t n, void *arg)
+{
+	return arena_alloc_raw(arg, n);
+}
+
+static void
+give_back(void *p, void *arg)
+{
+	(void)p;
+	(void)arg;
+}
+
+struct err *
+ex_regex_flags(struct arena *a, struct str letters, bool global, int *out)
+{
+	*out = 0;
+	for (size_t i = 0; i < letters.len; i++) {
+		switch (letters.p[i]) {
+		case 'i':
+			*out |= EX_REGEX_ICASE;
+			break;
+		case 'c':
+			*out &= ~EX_REGEX_ICASE;
+			break;
+		case 'm':
+		case 'n':
+			*out |= EX_REGEX_NEWLINE;
+			break;
+		case 's':
+			*out &= ~EX_REGEX_NEWLINE;
+			break;
+		case 'q':
+			*out |= EX_REGEX_LITERAL;
+			break;
+		case 'x':
+			*out |= EX_REGEX_EXPANDED;
+			break;
+		case 't':
+			*out &= ~EX_REGEX_EXPANDED;
+			break;
+		case 'e':
+			break;
+		case 'g':
+			if (global) {
+				*out |= EX_REGEX_GLOBAL;
+				break;
+			}
+			return ERR(a, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "regular expression does not support the "
+			    "\"global\" option");
+		default:
+			return ERR(a, ERRCODE_INVALID_PARAMETER_VALUE,
+			    "invalid regular expression option: \"%.*s\"",
+			    (int)(letters.len - i), letters.p + i);
+		}
+	}
+	return NULL;
+}
+
+/* ---- from PostgreSQL's syntax to PCRE2's ---- */
+
+/* Copies a bracket expression whose '[' has been read; returns what follows.
+ */
+static struct str
+put_brackets(struct buf *b, struct str s)
+{
+	bool first = true;
+
+	buf_u8(b, '[');
+	if (s.len && s.p[0] == '^') {
+		buf_u8(b, '^');
+		s = str_skip(s, 1);
+	}
+	while (s.len) {
+		char c = s.p[0];
+
+		if (c == ']' && !first)
+			break;
+		first = false;
+		if (c == '[' && s.len > 1 &&
+		    (s.p[1] == ':' || s.p[1] == '.' || s.p[1] == '=')) {
+			char end[2] = {s.p[1], ']'};
+			const char *e = s.len > 2
+					    ? memmem(s.p + 2, s.len - 2, end, 2)
+					    : NULL;
+			size_t len = e ? (size_t)(e - s.p) + 2 : 2;
+
+			buf_put(b, s.p, len);
+			s = str_skip(s, len);
+			continue;
+		}
+		if (c == '[')
+			buf_u8(b, '\\');
+		buf_u8(b, (uint8_t)c);
+		s = str_skip(s, 1);
+		if (c == '\\' && s.len) {
+			buf_u8(b, (uint8_t)s.p[0]);
+			s = str_skip(s, 1);
+		}
+	}
+	return s;
+}
+
+/* A backslash and what follows it. */
+static void
+put_escape(struct buf *b, char c)
+{
+	switch (c) {
+	case 'm':
+		buf_str(b, STR("[[:<:]]"));
+		return;
+	case 'M':
+		buf_str(b, STR("[[:>:]]"));
+		return;
+	case 'y':
+		buf_str(b, STR("\\b"));
+		return;
+	case 'Y':
+		buf_str(b, STR("\\B"));
+		return;
+	case 'Z':
+		buf_str(b, STR("\\z"));
+		return;
+	case 'B':
+		buf_str(b, STR("\\\\"));
+		return;
+	default:
+		buf_u8(b, '\\');
+		buf_u8(b, (uint8_t)c);
+		return;
+	}
+}
+
+static struct str
+translated(struct arena *a, struct str s)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	if (str_has_prefix(s, STR("***:")))
+		s = str_skip(s, 4);
+	while (s.len) {
+		char c = s.p[0];
+
+		s = str_skip(s, 1);
+		if (c == '[') {
+			s = put_brackets(&b, s);
+		} else if (c == '\\' && s.len) {
+			put_escape(&b, s.p[0]);
+			s = str_skip(s, 1);
+		} else {
+			buf_u8(&b, (uint8_t)c);
+			/* PCRE2's verbs, (*...), are errors in PostgreSQL. */
+			if (c == '(' && s.len && s.p[0] == '*')
+				buf_str(&b, STR("(?:)(?"));
+		}
+	}
+	return buf_view(&b);
+}
+
+/* PostgreSQL's words for PCRE2's common complaints. */
+static const char *
+complaint(int code)
+{
+	switch (code) {
+	case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS:
+	case PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS:
+		return "parentheses () not balanced";
+	case PCRE2_ERROR_MISSING_SQUARE_BRACKET:
+		return "brackets [] not balanced";
+	case PCRE2_ERROR_QUANTIFIER_INVALID:
+		return "quantifier operand invalid";
+	case PCRE2_ERROR_QUANTIFIER_OUT_OF_ORDER:
+	case PCRE2_ERROR_QUANTIFIER_TOO_BIG:
+		return "invalid repetition count(s)";
+	case PCRE2_ERROR_END_BACKSLASH:
+	case PCRE2_ERROR_UNKNOWN_ESCAPE:
+		return "invalid escape \\ sequence";
+	case PCRE2_ERROR_CLASS_RANGE_ORDER:
+	case PCRE2_ERROR_CLASS_INVALID_RANGE:
+		return "invalid character range";
+	case PCRE2_ERROR_UNKNOWN_POSIX_CLASS:
+		return "invalid character class";
+	case PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE:
+		return "invalid backreference number";
+	case PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP:
+	case PCRE2_ERROR_PATTERN_TOO_LARGE:
+		return "regular expression is too complex";
+	default:
+		return NULL;
+	}
+}
+
+static struct err *
+bad_pattern(struct arena *a, int code)
+{
+	const char *why = complaint(code);
+	PCRE2_UCHAR text[128] = "";
+
+	if (!why) {
+		(void)pcre2_get_error_message(code, text, sizeof text);
+		why = (const char *)text;
+	}
+	return ERR(a, ERRCODE_INVALID_REGULAR_EXPRESSION,
+	    "invalid regular expression: %s", why);
+}
+
+static uint32_t
+options(int flags)
+{
+	uint32_t o = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+
+	o |= PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY;
+	o |= flags & EX_REGEX_NEWLINE ? PCRE2_MULTILINE : PCRE2_DOTALL;
+	if (flags & EX_REGEX_ICASE)
+		o |= PCRE2_CASELESS;
+	if (flags & EX_REGEX_LITERAL)
+		o = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_LITERAL |
+		    (o & PCRE2_CASELESS);
+	else if (flags & EX_REGEX_EXPANDED)
+		o |= PCRE2_EXTENDED;
+	return o;
+}
+
+static struct err *
+compile(struct arena *a, struct ex_regex *re)
+{
+	pcre2_general_context *g;
+	pcre2_compile_context *c;
+	struct str p = re->pattern;
+	PCRE2_SIZE at;
+	int code;
+
+	if (p.len > PATTERN_MAX)
+		return bad_pattern(a, PCRE2_ERROR_PATTERN_TOO_LARGE);
+	if (str_has_prefix(p, STR("***="))) {
+		re->flags |= EX_REGEX_LITERAL;
+		p = str_skip(p, 4);
+	}
+	if (!(re->flags & EX_REGEX_LITERAL))
+		p = translated(re->arena, p);
+	g = pcre2_general_context_create(take, give_back, re->arena);
+	c = pcre2_compile_context_create(g);
+	pcre2_set_parens_nest_limit(c, PARENS_MAX);
+	re->code = pcre2_compile((PCRE2_SPTR)(p.len ? p.p : ""), p.len,
+	    options(re->flags), &code, &at, c);
+	if (!re->code)
+		return bad_pattern(a, code);
+	re->match = pcre2_match_data_create(EX_REGEX_GROUPS, g);
+	re->limits = pcre2_match_context_create(g);
+	pcre2_set_match_limit(re->limits, MATCH_LIMIT_MAX);
+	pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
+	return NULL;
+}
+
+static void
+forget(struct ex_regex *re)
+{
+	arena_free(re->arena);
+	*re = (struct ex_regex){0};
+}
+
+struct err *
+ex_regex_get(
+    struct arena *a, struct str pattern, int flags, struct ex_regex **out)
+{
+	struct ex_regex *old = &cache[0];
+	struct err *err;
+
+	*out = NULL;
+	flags &= ~EX_REGEX_GLOBAL;
+	for (size_t i = 0; i < CACHE_MAX; i++) {
+		struct ex_regex *re = &cache[i];
+
+		if (re->arena && re->flags == flags &&
+		    str_eq(re->pattern, pattern)) {
+			re->used = ++tick;
+			*out = re;
+			return NULL;
+		}
+		if (re->used < old->used)
+			old = re;
+	}
+	if (old->arena)
+		forget(old);
+	old->arena = arena_new(NULL, "regex");
+	old->pattern = arena_str(old->arena, pattern);
+	old->flags = flags;
+	old->used = ++tick;
+	err = compile(a, old);
+	if (err) {
+		forget(old);
+		return err;
+	}
+	old->flags = flags;
+	*out = old;
+	return NULL;
+}
+
+static void
+groups(const struct ex_regex *re, struct ex_match *m)
+{
+	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(re->match);
+	uint32_t count = 0;
+
+	(void)pcre2_pattern_info(re->code, PCRE2_INFO_CAPTURECOUNT, &count);
+	m->n_groups = (int)count;
+	for (size_t i = 0; i < EX_REGEX_GROUPS; i++) {
+		bool set = v[2 * i] != PCRE2_UNSET;
+
+		m->group[i].from = set ? v[2 * i] : SIZE_MAX;
+		m->group[i].to = set ? v[2 * i + 1] : SIZE_MAX;
+	}
+}
+
+struct err *
+ex_regex_match(struct arena *a, struct ex_regex *re, struct str s, size_t from,
+    bool *found, struct ex_match *m)
+{
+	int r = pcre2_match(re->code, (PCRE2_SPTR)(s.len ? s.p : ""), s.len,
+	    from, 0, re->match, re->limits);
+
+	*found = r >= 0;
+	if (r >= 0) {
+		groups(re, m);
+		return NULL;
+	}
+	if (r == PCRE2_ERROR_NOMATCH)
+		return NULL;
+	return ERR(a, ERRCODE_STATEMENT_TOO_COMPLEX,
+	    "regular expression failed: it takes too many steps");
+}
+
+void
+ex_regex_fini(void)
+{
+	for (size_t i = 0; i < CACHE_MAX; i++)
+		if (cache[i].arena)
+			forget(&cache[i]);
+}

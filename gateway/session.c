@@ -1,0 +1,188 @@
+#include "gateway/session_int.h"
+
+static void cancel_ev(void *arg);
+static void drain_ev(void *arg);
+
+static struct gw_session *
+session_new(struct gw_worker *w, struct stream *stream)
+{
+	struct world *world = w->world;
+	struct arena *a = arena_new(world->arena, "session");
+	struct gw_session *s = NEW(a, struct gw_session);
+
+	s->magic = GW_SESSION_MAGIC;
+	s->w = w;
+	s->world = world;
+	s->stream = stream;
+	s->fiber = fiber_self();
+	s->arena = a;
+	arena_limit(a, w->conf->session_memory_max);
+	s->msg_arena = arena_new(a, "message");
+	s->out_arena = arena_new(a, "output");
+	buf_init(&s->out, s->out_arena);
+	s->txn = GW_TXN_IDLE;
+	s->statements = map_new(a);
+	s->portals = map_new(a);
+	list_init(&s->savepoints);
+	list_init(&s->free_savepoints);
+	s->slot.cancel = cancel_ev;
+	s->slot.drain = drain_ev;
+	s->slot.arg = s;
+	gw_ops_init(&s->ops, w);
+	s->ops.notice = gw_session_notice;
+	s->ops.notice_arg = s;
+	return s;
+}
+
+static void
+goodbye(struct gw_session *s, const char *sqlstate, const char *message)
+{
+	struct err *e = ERR(s->msg_arena, sqlstate, "%s", message);
+
+	e->severity = ERR_FATAL;
+	gw_session_error(s, e);
+	gw_session_flush(s);
+}
+
+/* The wait for the next message ends the session after
+ * idle_in_transaction_session_timeout inside a transaction. */
+static uint64_t
+idle_deadline(const struct gw_session *s)
+{
+	uint64_t us =
+	    gw_settings_derived(s->settings)->idle_in_txn_timeout_us;
+
+	if (s->txn == GW_TXN_IDLE || !us)
+		return WORLD_FOREVER;
+	return world_mono_us(s->world) + us;
+}
+
+static void
+dispatch(struct gw_session *s, uint8_t type, struct str body)
+{
+	switch (type) {
+	case WIRE_QUERY:
+		/* A simple query inside a failed batch is part of it. */
+		if (!s->skip_to_sync)
+			gw_session_query(s, body);
+		break;
+	case WIRE_COPY_DATA:
+	case WIRE_COPY_DONE:
+	case WIRE_COPY_FAIL:
+		/* Left over from a COPY that failed: the client had not heard
+		 * of it yet. */
+		break;
+	default:
+		gw_session_extended(s, type, body);
+	}
+}
+
+/* While no statement runs there is nothing to cancel. */
+static void
+cancel_ev(void *arg)
+{
+	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
+
+	if (!s->running)
+		return;
+	s->cancelled = true;
+	fiber_cancel(s->fiber);
+}
+
+static void
+drain_ev(void *arg)
+{
+	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
+
+	s->stop = true;
+	if (!s->running)
+		fiber_cancel(s->fiber);
+}
+
+void
+gw_session_begin(struct gw_session *s, struct gw_portal *p)
+{
+	const struct gw_derived *d = gw_settings_derived(s->settings);
+
+	s->running = true;
+	gw_stmt_begin(&p->stmt, s->w, &s->ops, p->plan->catalog,
+	    d->statement_timeout_us);
+	p->stmt.cancel = &s->cancelled;
+	p->stmt.row_max = s->w->conf->row_size_max;
+}
+
+void
+gw_session_end(struct gw_session *s)
+{
+	s->running = s->cancelled = false;
+	fiber_uncancel(s->fiber);
+}
+
+static void
+stopped(struct gw_session *s)
+{
+	goodbye(s, ERRCODE_ADMIN_SHUTDOWN,
+	    "terminating connection due to administrator command");
+}
+
+/* One message; false ends the session. */
+static bool
+turn(struct gw_session *s)
+{
+	uint8_t type;
+	struct str body;
+	struct err *e;
+
+	switch (gw_session_read(s, idle_deadline(s), &type, &body, &e)) {
+	case GW_READ_OK:
+		break;
+	case GW_READ_GONE:
+		return false;
+	case GW_READ_IDLE:
+		goodbye(s, ERRCODE_IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+		    "terminating connection due to idle-in-transaction "
+		    "timeout");
+		return false;
+	case GW_READ_STOP:
+		stopped(s);
+		return false;
+	}
+	if (e) {
+		goodbye(s, e->sqlstate, e->message);
+		return false;
+	}
+	if (type == WIRE_TERMINATE)
+		return false;
+	dispatch(s, type, body);
+	if (s->stop && !s->skip_to_sync && s->txn == GW_TXN_IDLE &&
+	    (type == WIRE_QUERY || type == WIRE_SYNC)) {
+		stopped(s);
+		return false;
+	}
+	/* Pipelined messages are answered together. */
+	if (type == WIRE_FLUSH || s->out.len >= GW_OUT_CHUNK)
+		gw_session_flush(s);
+	return !s->broken;
+}
+
+static void
+session_close(struct gw_session *s)
+{
+	gw_session_drop_portals(s, NULL, true);
+	if (s->registered)
+		gw_session_unregister(s->w, &s->slot);
+	stream_close(s->stream);
+	s->magic = 0;
+	arena_free(s->arena);
+}
+
+void
+gw_session_serve(struct gw_worker *w, struct stream *stream)
+{
+	struct gw_session *s = session_new(w, stream);
+
+	if (gw_session_startup(s))
+		while (turn(s))
+			;
+	session_close(s);
+}

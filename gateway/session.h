@@ -1,0 +1,13 @@
+/* A client's session: one fiber from the startup packet to the end. */
+#ifndef GATEWAY_SESSION_H
+#define GATEWAY_SESSION_H
+
+#include "base/stream.h"
+
+struct gw_worker;
+
+/* Serves the connection in the calling fiber and closes the stream at its
+ * end. */
+void gw_session_serve(struct gw_worker *w, struct stream *s);
+
+#endif

@@ -1,0 +1,237 @@
+/* Sessions from the inside: shared by the session_*.c files. */
+#ifndef GATEWAY_SESSION_INT_H
+#define GATEWAY_SESSION_INT_H
+
+#include "base/fiber.h"
+#include "base/map.h"
+#include "gateway/session.h"
+#include "gateway/settings.h"
+#include "gateway/source.h"
+#include "gateway/worker.h"
+#include "sql/sql.h"
+#include "wire/msg.h"
+
+#define GW_SESSION_MAGIC 0x5e5510aeu
+
+/* What output is gathered before it goes to the stream. */
+#define GW_OUT_CHUNK (32u * 1024)
+/* Named statements and portals a session may keep. */
+#define GW_STATEMENTS_MAX 10000u
+#define GW_PORTALS_MAX    1000u
+#define GW_SAVEPOINTS_MAX 1000u
+
+/*  IDLE --BEGIN--> BLOCK --error--> FAILED
+ *   ^----COMMIT, ROLLBACK----'         |
+ *   ^----COMMIT (as ROLLBACK), ROLLBACK'   ROLLBACK TO: back to BLOCK */
+enum gw_txn { GW_TXN_IDLE = 'I', GW_TXN_BLOCK = 'T', GW_TXN_FAILED = 'E' };
+
+/* A statement bound against one catalog: shared by the statement and the
+ * portals that run it. */
+struct gw_plan {
+	struct arena *arena;
+	uint32_t refs;
+	struct cl_catalog *catalog;
+	uint64_t path_version; /* of the session's search_path */
+	struct sql_prepared *prepared;
+	const struct sql_column_out *columns; /* NULL: returns no rows */
+	uint32_t n_columns;
+};
+
+/* A prepared statement: kept by its name, by portals, or by a simple query. */
+struct gw_statement {
+	struct arena *arena;
+	uint32_t refs;
+	const struct sql_stmt *stmt; /* NULL: an empty query */
+	uint32_t *given;             /* parameter types the client named */
+	uint32_t n_given;
+	struct gw_plan *plan; /* NULL before the first gw_statement_plan */
+	bool by_sql;          /* PREPARE, not Parse */
+	int64_t prepared_us;
+};
+
+/* Rows that a utility made all at once. */
+struct gw_rows {
+	struct arena *arena;
+	uint32_t n_columns;
+	struct val **rows;
+	size_t n, cap;
+};
+
+struct gw_portal {
+	struct arena *arena;
+	struct gw_session *session;
+	struct gw_statement *st;
+	struct gw_plan *plan; /* NULL: an empty query */
+	struct ex_env ex;
+	uint32_t path[16];
+	struct sql_env env;
+	struct gw_stmt stmt;
+	struct sql_source *source;
+	struct val *params;
+	uint32_t n_params;
+	uint16_t *formats; /* result formats as bound */
+	uint32_t n_formats;
+	/* Where rows come from: one of these, or none. */
+	struct sql_cursor *cursor;
+	struct gw_rows *rows;
+	struct gw_portal *inner; /* EXECUTE: its own; FETCH: the cursor's */
+	bool owns_inner;
+	bool inner_limited;      /* FETCH: at most inner_left more rows */
+	uint64_t inner_left;
+	size_t row_at;
+	uint64_t sent; /* rows sent so far */
+	bool opened;
+	bool done;
+	char *tag;     /* when done */
+	bool hold;     /* DECLARE ... WITH HOLD: outlives its transaction */
+	bool is_cursor; /* made by DECLARE */
+};
+
+struct gw_savepoint {
+	struct list link;
+	char name[64];
+	uint64_t writes; /* of the transaction, when it was set */
+};
+
+struct gw_session {
+	uint32_t magic;
+	struct gw_worker *w;
+	struct world *world;
+	struct stream *stream;
+	struct fiber *fiber;
+	struct arena *arena;
+	struct arena *msg_arena; /* the message being handled */
+	struct arena *out_arena;
+	struct buf out;
+	bool broken; /* the connection is gone */
+
+	struct gw_settings *settings;
+	uint64_t path_version; /* raised when search_path or USE changes */
+	struct gw_session_slot slot; /* pid, secret, cancel */
+	bool registered;
+	bool running;   /* a statement: may be cancelled */
+	bool cancelled; /* the running one */
+	bool stop;      /* the worker drains: end after the statement */
+	struct gw_ops ops; /* operation ids */
+	uint32_t role;
+	struct str user;
+	bool superuser;
+	uint32_t database;
+	struct str database_name;
+	enum gw_txn txn;
+	int64_t txn_start_us;
+	uint64_t txn_writes; /* statements that wrote in this block */
+	struct list savepoints;
+	struct list free_savepoints;
+	uint32_t n_savepoints;
+	bool warned_txn; /* once per session */
+
+	bool skip_to_sync;
+	struct map *statements;
+	struct map *portals;
+	struct gw_statement *unnamed;
+	struct gw_portal *unnamed_portal;
+};
+
+/* ---- session_io.c ---- */
+enum gw_read { GW_READ_OK, GW_READ_GONE, GW_READ_IDLE, GW_READ_STOP };
+/* The next message in s->msg_arena. An *err means a protocol violation that
+ * ends the session. */
+enum gw_read gw_session_read(struct gw_session *s, uint64_t deadline_us,
+    uint8_t *type, struct str *body, struct err **e);
+/* The packet without type that opens a connection. */
+enum gw_read gw_session_read_packet(struct gw_session *s,
+    uint64_t deadline_us, struct str *body, struct err **e);
+/* Hands gathered output to the stream; waits for a slow client. */
+void gw_session_flush(struct gw_session *s);
+/* The same once GW_OUT_CHUNK has gathered: 57014 or 08006 when the client went
+ * away or cancelled while it had to be waited for. */
+struct err *gw_session_push(struct gw_session *s, struct arena *a);
+void gw_session_error(struct gw_session *s, const struct err *e);
+void gw_session_notice(void *session, struct err *e); /* sql_env.notice */
+/* ParameterStatus for what changed. */
+void gw_session_report(struct gw_session *s);
+void gw_session_ready(struct gw_session *s);
+
+/* ---- session_auth.c ---- */
+/* From the first packet to the first ReadyForQuery; false ends the session. */
+bool gw_session_startup(struct gw_session *s);
+
+/* ---- session_stmt.c ---- */
+/* A statement with one reference, its text parsed into its own arena. */
+struct gw_statement *gw_statement_new(struct gw_session *s);
+void gw_statement_unref(struct gw_statement *st);
+/* st->plan bound against the newest catalog, anew when that has changed. Does
+ * nothing for an empty query. */
+struct err *gw_statement_plan(struct gw_session *s, struct gw_statement *st,
+    struct arena *a);
+struct gw_plan *gw_plan_ref(struct gw_plan *p);
+void gw_plan_unref(struct gw_plan *p);
+void gw_session_env(struct gw_session *s, const struct cl_catalog *c,
+    struct ex_env *ex, uint32_t path[16], struct sql_env *env);
+/* RowDescription or NoData. plan may be NULL. */
+void gw_session_describe_rows(struct gw_session *s,
+    const struct gw_plan *plan, const uint16_t *formats, uint32_t n);
+
+/* ---- portal.c ---- */
+struct gw_portal *gw_portal_new(struct gw_session *s,
+    struct gw_statement *st);
+void gw_portal_free(struct gw_portal *p);
+/* Runs for at most max_rows rows (0: all), writing DataRows; *more when it
+ * stopped at the limit. */
+struct err *gw_portal_run(struct gw_session *s, struct gw_portal *p,
+    uint64_t max_rows, bool *more);
+/* Binds and starts it, without rows yet; and its next row, *vals NULL at the
+ * end. */
+struct err *gw_portal_open(struct gw_session *s, struct gw_portal *p);
+struct err *gw_portal_next(struct gw_portal *p, struct arena *row,
+    struct val **vals);
+/* Closes every portal but `keep` (may be NULL); held cursors only if `all`. */
+void gw_session_drop_portals(struct gw_session *s,
+    const struct gw_portal *keep, bool all);
+
+/* ---- session_query.c, session_ext.c ---- */
+void gw_session_query(struct gw_session *s, struct str body);
+void gw_session_extended(struct gw_session *s, uint8_t type,
+    struct str body);
+/* A statement begins: deadline and cancel; and ends. */
+void gw_session_begin(struct gw_session *s, struct gw_portal *p);
+void gw_session_end(struct gw_session *s);
+
+/* ---- txn.c ---- */
+struct err *gw_txn_statement(struct gw_session *s, struct gw_portal *p);
+/* SET TRANSACTION, SET SESSION CHARACTERISTICS. */
+struct err *gw_txn_set(struct gw_session *s, struct gw_portal *p);
+/* 25P02 unless this statement may run in a failed block. */
+struct err *gw_txn_allow(struct gw_session *s, struct arena *a,
+    const struct sql_stmt *stmt);
+void gw_txn_failed(struct gw_session *s);
+/* Before the first write of a block: says once per session what blocks do not
+ * do yet. */
+void gw_txn_warn(struct gw_session *s);
+/* A statement that wrote is done. */
+void gw_txn_wrote(struct gw_session *s);
+
+/* ---- util*.c: each runs one utility and sets p->tag or p->rows ---- */
+struct err *gw_utility(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_table(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_object(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_list(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_prepared(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_cursor(struct gw_session *s, struct gw_portal *p);
+/* The statement whose rows EXECUTE or FETCH gives, or NULL. */
+struct gw_statement *gw_util_behind(struct gw_session *s,
+    const struct sql_stmt *stmt);
+void gw_session_deallocate_all(struct gw_session *s);
+struct err *gw_util_copy(struct gw_session *s, struct gw_portal *p);
+
+/* Columns of utilities that return rows; NULL for the others. */
+const struct sql_column_out *gw_utility_columns(struct gw_session *s,
+    const struct sql_stmt *stmt, struct arena *a, uint32_t *n);
+struct gw_rows *gw_rows_new(struct arena *a, uint32_t n_columns);
+struct val *gw_rows_add(struct gw_rows *r);
+
+#endif

@@ -14,13 +14,20 @@ struct cl_ddl {
 	const char *exhausted; /* what there are no more ids of */
 };
 
+static void
+release(void *catalog)
+{
+	cl_catalog_unref(catalog);
+}
+
 struct cl_ddl *
-cl_ddl_new(struct arena *a, const struct cl_catalog *c)
+cl_ddl_new(struct arena *a, struct cl_catalog *c)
 {
 	struct cl_ddl *d = NEW(a, struct cl_ddl);
 
 	d->arena = a;
-	d->catalog = c;
+	d->catalog = cl_catalog_ref(c);
+	arena_cleanup(a, release, c);
 	d->conds = map_new(a);
 	d->writes = map_new(a);
 	d->objects = map_new(a);

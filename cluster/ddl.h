@@ -19,8 +19,9 @@
 
 struct cl_ddl;
 
-/* The snapshot must stay referenced while the builder is used. */
-struct cl_ddl *cl_ddl_new(struct arena *a, const struct cl_catalog *c);
+/* The builder holds a reference to the snapshot for as long as the arena lives.
+ */
+struct cl_ddl *cl_ddl_new(struct arena *a, struct cl_catalog *c);
 /* The first of n new ids in a row: of databases, schemas, tables, roles; of
  * members; of placements. n 0 only touches the counter: what moves a thing into
  * a container does this (see cl_ddl_drop). 0 when used up, which

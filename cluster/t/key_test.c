@@ -262,13 +262,15 @@ bytes_keep_their_order(void)
 static void
 int128s_keep_their_order(void)
 {
+	__extension__ const __int128 two64 = (__int128)1 << 64;
+
 	for (int i = 0; i < 100000; i++) {
 		struct cl_key_order o = orders[vec_below(4)];
 		struct buf x = fresh(), y;
 		int64_t ahi = vec_i64(), bhi = vec_below(2) ? ahi : vec_i64();
 		uint64_t alo = (uint64_t)vec_i64(), blo = (uint64_t)vec_i64();
-		__extension__ __int128 a = (__int128)ahi << 64 | alo;
-		__extension__ __int128 b = (__int128)bhi << 64 | blo;
+		__extension__ __int128 a = (__int128)ahi * two64 + alo;
+		__extension__ __int128 b = (__int128)bhi * two64 + blo;
 		uint64_t lo;
 		int64_t hi;
 		struct cur c;

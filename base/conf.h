@@ -13,14 +13,15 @@ enum conf_kind {
 	CONF_INT,
 	CONF_BOOL,
 	CONF_BYTES,    /* "64MB" */
-	CONF_DURATION  /* microseconds; "500ms", "30s", "10min" */
+	CONF_DURATION  /* microseconds; "500ms", "30s", "10min"; plain numbers
+			* are seconds */
 };
 
 struct conf_item {
 	const char *name; /* "listen", or "storage.cache": [section] key; as a
 			   * flag --storage-cache */
 	enum conf_kind kind;
-	const char *dflt;
+	const char *dflt; /* NULL = "" (TEXT only) */
 	int64_t min, max; /* for INT, BYTES, DURATION; both 0 = any */
 	const char *arg;  /* what --help calls the value */
 	const char *help; /* one sentence */
@@ -52,6 +53,7 @@ bool conf_bool(const struct conf *c, const char *name);
 
 /* "64MB" (1024-based: B, kB, MB, GB, TB); "500ms", "30s", "10min", "24h",
  * plain = `unit` microseconds. Shared with SET of session parameters. */
+/* Units in any case; blanks around are fine; false on overflow. */
 bool conf_parse_bytes(struct str s, int64_t *out);
 bool conf_parse_duration(struct str s, int64_t unit_us, int64_t *out_us);
 

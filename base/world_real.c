@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fiber.h"
+#include "base/metrics.h"
 #include "base/real_int.h"
 
 /* libevent's clock stands still while the machine sleeps and ours does not:
@@ -103,8 +104,11 @@ real_arm(struct world *w, uint64_t when_us)
 static void
 tick_ev(evutil_socket_t fd, short what, void *arg)
 {
+	uint64_t start_us = clock_mono_us();
+
 	(void)fd, (void)what;
 	sched_run(TAKE(struct real_world, arg, REAL_WORLD_MAGIC)->w.sched);
+	metric_time(M_LOOP_TURN, clock_mono_us() - start_us);
 }
 
 /* ---- calls from other threads ---- */

@@ -1,7 +1,5 @@
 /* Type modifiers: what (10,2) means to a type, and how it is written out. */
-#include <stdio.h>
-
-#include "expr/datetime.h"
+#include "expr/interval_int.h"
 #include "expr/numeric.h"
 #include "expr/type_impl.h"
 
@@ -64,16 +62,6 @@ time_typmod(struct arena *a, const struct ex_type *t, const int32_t *args,
 	*out = args[0] > 6 ? 6 : args[0];
 	return NULL;
 }
-
-/* Masks of PostgreSQL's interval ranges: 1 << field. */
-enum { IV_MONTH = 1 << 1,
-	IV_YEAR = 1 << 2,
-	IV_DAY = 1 << 3,
-	IV_HOUR = 1 << 10,
-	IV_MINUTE = 1 << 11,
-	IV_SECOND = 1 << 12,
-	IV_FULL = 0x7fff,
-	IV_PRECISION_FULL = 0xffff };
 
 static const struct {
 	int32_t range;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "expr/interval_int.h"
+#include "expr/interval_text.h"
 
 /* ---- sums ---- */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "expr/interval_int.h"
+#include "expr/interval_text.h"
 
 struct iso {
 	struct str s;

@@ -1,7 +1,7 @@
 /* Writing intervals in the four IntervalStyles. */
 #include <stdlib.h>
 
-#include "expr/interval_int.h"
+#include "expr/interval_text.h"
 
 /* Fields with one sign per group, as they are shown. */
 struct shown {

@@ -1,4 +1,4 @@
-#include "expr/interval_int.h"
+#include "expr/interval_text.h"
 #include "expr/type_impl.h"
 
 /* Cuts us to whole units. */

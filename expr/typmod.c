@@ -1,5 +1,5 @@
 /* Type modifiers: what (10,2) means to a type, and how it is written out. */
-#include "expr/interval_int.h"
+#include "expr/interval_text.h"
 #include "expr/numeric.h"
 #include "expr/type_impl.h"
 

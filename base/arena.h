@@ -45,7 +45,8 @@ void *arena_alloc(struct arena *a, size_t n);
 /* The same, not zeroed. */
 void *arena_alloc_raw(struct arena *a, size_t n);
 /* Grows the piece `p` of `old` bytes to `n`; in place when it is the newest
- * piece.  p may be NULL with old 0.  New bytes are not zeroed. */
+ * piece.  p may be NULL with old 0.  New bytes are not zeroed; the old p is
+ * dead. */
 void *arena_grow(struct arena *a, void *p, size_t old, size_t n);
 
 void *arena_dup(struct arena *a, const void *p, size_t n);
@@ -55,7 +56,8 @@ char *arena_cstr(struct arena *a, struct str s);
 struct str arena_str(struct arena *a, struct str s);
 char *arena_printf(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 /* Runs fn(arg) when the arena is reset or freed (fds, events, cursors). */
 void arena_cleanup(struct arena *a, void (*fn)(void *arg), void *arg);

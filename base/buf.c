@@ -45,7 +45,7 @@ buf_str(struct buf *b, struct str s)
 	buf_put(b, s.p, s.len);
 }
 
-static void
+__attribute__((format(printf, 2, 0))) static void
 buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -127,7 +127,7 @@ struct line {
 static void put(struct line *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void
+__attribute__((format(printf, 2, 0))) static void
 vput(struct line *l, const char *fmt, va_list ap)
 {
 	size_t room = sizeof l->text - 1 - l->len; /* 1 for the newline */

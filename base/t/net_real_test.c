@@ -14,7 +14,9 @@
 #include "base/world_real.h"
 #include "regress/lib/cu.h"
 
-#define ADDR "127.0.0.1:25911"
+/* Ports of this process, so that test runs side by side do not meet. */
+static int port;
+static char tcp_addr[64], name_addr[64];
 
 static struct world *w;
 static struct arena *scratch;
@@ -120,6 +122,9 @@ run(void)
 static void
 begin(void)
 {
+	port = 10000 + (int)getpid() % 10000 * 2;
+	snprintf(tcp_addr, sizeof tcp_addr, "127.0.0.1:%d", port);
+	snprintf(name_addr, sizeof name_addr, "localhost:%d", port + 1);
 	w = world_real_new("test", NULL);
 	scratch = arena_new(NULL, "test");
 	client = server = (struct end){.in_order = true};
@@ -163,7 +168,7 @@ static void
 frames_arrive_whole_and_in_order(void)
 {
 	begin();
-	join_at(ADDR);
+	join_at(tcp_addr);
 	server.stop_after = 1000;
 	for (uint32_t i = 0; i < 1000; i++)
 		send_frame(&client, i, NET_FRAME_MIN + i * 7);
@@ -179,7 +184,7 @@ static void
 the_largest_frame_passes(void)
 {
 	begin();
-	join_at(ADDR);
+	join_at(tcp_addr);
 	server.echo = true;
 	client.stop_after = 2;
 	send_frame(&client, 0, NET_FRAME_MAX);
@@ -208,7 +213,7 @@ unix_sockets_and_names_work(void)
 	CHECK(access(path + 5, F_OK) != 0);
 
 	begin();
-	join_at("localhost:25912");
+	join_at(name_addr);
 	server.echo = true;
 	client.stop_after = 1;
 	send_frame(&client, 0, 64);
@@ -246,13 +251,15 @@ a_port_in_use_is_a_clear_error(void)
 	struct err *e;
 
 	begin();
-	join_at(ADDR);
-	e = net_listen(w, scratch, ADDR, accept_ev, &server, &second);
+	join_at(tcp_addr);
+	e = net_listen(w, scratch, tcp_addr, accept_ev, &server, &second);
 	MUST(e != NULL);
 	CHECK(second == NULL);
 	CHECK(err_is(e, ERRCODE_OBJECT_IN_USE));
 	CHECK_STR(e->message,
-	    "could not listen on \"" ADDR "\": address already in use");
+	    arena_printf(scratch,
+		"could not listen on \"%s\": address already in use",
+		tcp_addr));
 	CHECK(e->hint != NULL);
 	end();
 }
@@ -262,7 +269,7 @@ raw_connect(void)
 {
 	struct sockaddr_in in = {
 	    .sin_family = AF_INET,
-	    .sin_port = htons(25911),
+	    .sin_port = htons((uint16_t)port),
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -278,7 +285,7 @@ refuses(const void *bytes, size_t n, const char *why)
 	int fd;
 
 	begin();
-	MUST(!net_listen(w, scratch, ADDR, accept_ev, &server, &listener));
+	MUST(!net_listen(w, scratch, tcp_addr, accept_ev, &server, &listener));
 	fd = raw_connect();
 	MUST(write(fd, bytes, n) == (ssize_t)n);
 	shutdown(fd, SHUT_WR);
@@ -312,7 +319,7 @@ static void
 closing_inside_a_frame_is_safe(void)
 {
 	begin();
-	join_at(ADDR);
+	join_at(tcp_addr);
 	server.close_at_first = true;
 	client.stop_after = -1;
 	for (uint32_t i = 0; i < 10; i++)
@@ -346,9 +353,10 @@ backlog_drains_when_the_peer_reads_again(void)
 	size_t n = 0;
 
 	begin();
+	MUST(!net_listen(
+	    w, scratch, tcp_addr, pause_accept_ev, &server, &listener));
 	MUST(
-	    !net_listen(w, scratch, ADDR, pause_accept_ev, &server, &listener));
-	MUST(!net_connect(w, scratch, ADDR, &events, &client, &client.conn));
+	    !net_connect(w, scratch, tcp_addr, &events, &client, &client.conn));
 	while (net_backlog(w, client.conn) <= 3 * NET_BACKLOG_HIGH)
 		send_frame(&client, (uint32_t)n++, 1u << 20);
 	server.stop_after = (int)n;
@@ -364,7 +372,7 @@ static void
 unsent_connections_die_with_their_world(void)
 {
 	begin();
-	join_at("localhost:25911");
+	join_at(name_addr);
 	send_frame(&client, 0, 4000);
 	end(); /* never ran */
 }

@@ -1,6 +1,7 @@
 #include "base/stream.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,8 +10,6 @@
 #include "base/log.h"
 #include "base/world_real.h"
 #include "regress/lib/cu.h"
-
-#define ADDR "127.0.0.1:25913"
 
 /* Every claim is checked on the pair and on sockets. */
 enum sort { PAIR, SOCKET };
@@ -335,6 +334,7 @@ last_words_arrive(void)
 /* ---- listening ---- */
 
 static struct stream_listener *listener;
+static int port;
 
 static void
 serve(void *arg)
@@ -371,7 +371,7 @@ client_main(void *arg)
 {
 	struct sockaddr_in in = {
 	    .sin_family = AF_INET,
-	    .sin_port = htons(25913),
+	    .sin_port = htons((uint16_t)port),
 	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -390,14 +390,18 @@ listen_with(bool fds)
 	struct arena *scratch = arena_new(NULL, "test");
 	struct stream_listener *second;
 	struct err *e;
+	char addr[64];
 
+	/* A port of this process, so that runs side by side do not meet. */
+	port = 30001 + (int)getpid() % 2000;
+	snprintf(addr, sizeof addr, "127.0.0.1:%d", port);
 	w = world_real_new("stream", NULL);
 	until_us = world_mono_us(w) + 10000000;
 	running = 1;
-	e = fds ? stream_listen_fd(w, scratch, ADDR, accept_fd, NULL, &listener)
-		: stream_listen(w, scratch, ADDR, accept_ev, NULL, &listener);
+	e = fds ? stream_listen_fd(w, scratch, addr, accept_fd, NULL, &listener)
+		: stream_listen(w, scratch, addr, accept_ev, NULL, &listener);
 	MUST(e == NULL);
-	e = stream_listen(w, scratch, ADDR, accept_ev, NULL, &second);
+	e = stream_listen(w, scratch, addr, accept_ev, NULL, &second);
 	CHECK(err_is(e, ERRCODE_OBJECT_IN_USE));
 	world_real_thread("client", client_main, NULL, &client_thread);
 	world_real_run(w);

@@ -188,6 +188,8 @@ the_unknown_is_refused_and_named(void)
 	CHECK_STR(e->message, "role 7 of the catalog is malformed");
 }
 
+#define SEVENTEEN "0102030405060708090a0b0c0d0e0f1011"
+
 static void
 unsound_objects_are_refused(void)
 {
@@ -210,6 +212,9 @@ unsound_objects_are_refused(void)
 	    {CL_PLACEMENT, "01 03 00 02 03 03 00"},
 	    {CL_PLACEMENT, "01 01 00 00 01 01 00 00"},
 	    {CL_PLACEMENT, "01 01 00 00 8120"},
+	    /* 17 members, 17 pins, all of them there */
+	    {CL_PLACEMENT, "01 01 00 00 01 01 11" SEVENTEEN},
+	    {CL_PLACEMENT, "01 03 00 11" SEVENTEEN "00"},
 	    /* unknown flags */
 	    {CL_ROLE, "01 0161 10 00"},
 	    {CL_TABLE, "01 00 00 00 00 04 00 00 00 00 00 00 01"},

@@ -24,6 +24,7 @@ struct sql_env {
 	uint32_t n_path;
 	const struct ex_env *ex;
 	size_t row_max;       /* row_size_max */
+	size_t memory_max;    /* of one statement's sorts and groups; 0: 256 MiB */
 	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */
 	void *notice_arg;
 };
@@ -81,14 +82,24 @@ struct sql_cursor;
 struct err *sql_open(struct arena *a, const struct sql_env *env,
     const struct sql_prepared *p, const struct val *params, uint32_t n,
     struct sql_source *src, struct sql_cursor **out);
-/* The next result row (n_columns values) in `row`; *vals NULL at the end. The
- * caller resets `row` between rows when it likes. Changes are carried out at
- * the first call. */
+/* The next result row (n_columns values); *vals NULL at the end. The values
+ * live in `row` or in the cursor, until the next call on it; the caller resets
+ * `row` between rows. Changes are carried out, all of them, at the first
+ * call. Errors live in the arena given to sql_open. */
 struct err *sql_next(struct sql_cursor *c, struct arena *row,
     struct val **vals);
 /* Rows returned or changed so far, for the command tag. */
 uint64_t sql_rows(const struct sql_cursor *c);
 void sql_close(struct sql_cursor *c);
+
+/* ---- names, for utilities ---- */
+/* The OID and typmod of a type as written; 42704, 0A000 for arrays. */
+struct err *sql_type_resolve(struct arena *a, const struct sql_typename *t,
+    uint32_t *type, int32_t *typmod);
+/* A table by the session's search path; `a.b` is schema.table, or table b of
+ * database a when there is no schema a. 42P01 with position. */
+struct err *sql_find_table(struct arena *a, const struct sql_env *env,
+    const struct sql_name *name, const struct cl_table **out);
 
 /* ---- for COPY, which has no tree of its own ---- */
 /* Columns of a COPY: ids by the names given (or all visible ones). */

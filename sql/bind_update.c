@@ -1,0 +1,63 @@
+/* UPDATE and DELETE. */
+#include "sql/bind_int.h"
+
+static struct err *
+bind_target(struct sql_bind *b, const struct sql_name *name, const char *alias,
+    uint32_t n_from, struct sql_change **out)
+{
+	struct sql_change *ch = NEW(b->arena, struct sql_change);
+
+	TRY(sql_find_table(b->arena, b->env, name, &ch->table));
+	if (n_from)
+		return sql_unsupported_at(b->arena, name->position,
+		    "data changes with other tables (FROM, USING)");
+	TRY(sql_query_of_table(b, ch->table, alias, &ch->query));
+	*out = ch;
+	return NULL;
+}
+
+static struct err *
+bind_where(
+    struct sql_ectx *c, const struct sql_expr *where, struct sql_query *q)
+{
+	c->clause = "WHERE";
+	if (!where)
+		return NULL;
+	TRY(sql_bind_expr(c, where, &q->where));
+	return sql_coerce_bool(c->b, q->where, "WHERE", &q->where);
+}
+
+struct err *
+sql_bind_update(
+    struct sql_bind *b, const struct sql_update *s, struct sql_change **out)
+{
+	struct sql_scope scope = {0};
+	struct sql_ectx c = {.b = b, .scope = &scope, .clause = "UPDATE"};
+
+	if (s->current_of)
+		return sql_unsupported_at(
+		    b->arena, s->table.position, "WHERE CURRENT OF clauses");
+	TRY(sql_with_open(b, s->with));
+	TRY(bind_target(b, &s->table, s->alias, s->n_from, out));
+	scope.query = (*out)->query;
+	TRY(sql_bind_set(&c, *out, &s->set));
+	TRY(bind_where(&c, s->where, (*out)->query));
+	return sql_bind_returning(b, *out, s->alias, &s->returning);
+}
+
+struct err *
+sql_bind_delete(
+    struct sql_bind *b, const struct sql_delete *s, struct sql_change **out)
+{
+	struct sql_scope scope = {0};
+	struct sql_ectx c = {.b = b, .scope = &scope, .clause = "WHERE"};
+
+	if (s->current_of)
+		return sql_unsupported_at(
+		    b->arena, s->table.position, "WHERE CURRENT OF clauses");
+	TRY(sql_with_open(b, s->with));
+	TRY(bind_target(b, &s->table, s->alias, s->n_from, out));
+	scope.query = (*out)->query;
+	TRY(bind_where(&c, s->where, (*out)->query));
+	return sql_bind_returning(b, *out, s->alias, &s->returning);
+}

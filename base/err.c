@@ -53,6 +53,17 @@ err_hint(struct err *e, const char *fmt, ...)
 }
 
 struct err *
+err_context(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	e->context = arena_vprintf(e->arena, fmt, ap);
+	va_end(ap);
+	return e;
+}
+
+struct err *
 err_at(struct err *e, int position)
 {
 	if (e->position == 0)
@@ -79,6 +90,7 @@ err_copy(struct arena *a, const struct err *e)
 	c->message = copy_text(a, e->message);
 	c->detail = copy_text(a, e->detail);
 	c->hint = copy_text(a, e->hint);
+	c->context = copy_text(a, e->context);
 	c->schema = copy_text(a, e->schema);
 	c->table = copy_text(a, e->table);
 	c->column = copy_text(a, e->column);

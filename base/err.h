@@ -22,6 +22,7 @@ struct err {
 	const char *message;
 	const char *detail;     /* may be NULL, as all below */
 	const char *hint;
+	const char *context;    /* where: "COPY t, line 3" */
 	int position;           /* 1-based, in characters; 0 is none */
 	const char *schema;
 	const char *table;
@@ -45,6 +46,8 @@ struct err *err_make(struct arena *a, const char *file, int line,
 struct err *err_detail(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 struct err *err_hint(struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+struct err *err_context(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Sets the position unless one is set (the innermost wins). */
 struct err *err_at(struct err *e, int position);

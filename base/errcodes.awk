@@ -1,4 +1,12 @@
-# errcodes.txt -> errcodes.h
-BEGIN { print "/* Made from errcodes.txt. */" }
+# errcodes.txt -> errcodes.h, or with -v out=manual the table of the manual.
+BEGIN {
+	manual = out == "manual"
+	if (manual)
+		print ".Bl -column \"XXXXX\" \"condition\" -compact"
+	else
+		print "/* Made from errcodes.txt. */"
+}
 /^#/ || NF == 0 { next }
-{ printf "#define ERRCODE_%s \"%s\"\n", $2, $1 }
+!manual { printf "#define ERRCODE_%s \"%s\"\n", $2, $1 }
+manual { printf ".It Li %s Ta %s\n", $1, tolower($2) }
+END { if (manual) print ".El" }

@@ -35,7 +35,7 @@ struct world_ops {
 	void (*random)(struct world *w, void *p, size_t n);
 	/* The scheduler wants sched_run() at this monotonic time (replaces
 	 * the earlier wish). 0 = as soon as possible. Called on the world's
-	 * own thread only. */
+	 * own thread only. An early sched_run does no harm. */
 	void (*arm)(struct world *w, uint64_t when_us);
 
 	/* Frame connections: see net.h for the contract. */

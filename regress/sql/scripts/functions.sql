@@ -1,0 +1,20 @@
+-- scalar functions
+select length('héllo'), upper('abc'), lower('ABC'), initcap('hello world'), reverse('abc');
+select substring('hello' from 2 for 3), substr('hello', 3), left('hello', 2), right('hello', 2), position('l' in 'hello'), strpos('hello', 'z');
+select trim('  x  ') || '|', ltrim('xxa', 'x'), rtrim('axx', 'x'), btrim('xyax', 'xy'), lpad('7', 3, '0'), rpad('7', 3, '*');
+select replace('banana', 'an', 'o'), translate('12345', '143', 'ax'), repeat('ab', 3), split_part('a,b,c', ',', 2), concat('a', null, 1), concat_ws('-', 'a', null, 'b');
+select md5('abc'), chr(65), ascii('A'), to_hex(255), encode('abc', 'base64'), decode('616263', 'hex'), octet_length('é');
+select abs(-5), abs(-1.5), ceil(1.2), floor(-1.2), round(2.567, 2), round(2.5), trunc(-2.7), sign(-3), mod(7, 3), sqrt(16), power(2, 3);
+select 'abc' like 'a_c', 'abc' not like 'b%', 'a%c' like 'a\%c', 'ABC' ilike 'abc', 'abc' ~ '^a.c$', 'ABC' ~* 'b', 'abc' !~ 'x';
+select format('%s is %L and %I', 'x', 'it''s', 'a b'), quote_ident('a b'), quote_literal('it''s'), starts_with('hello', 'he');
+select date_part('day', date '2024-05-06'), extract(dow from date '2024-05-06'), age(timestamp '2024-05-06', timestamp '2023-01-01');
+select make_date(2024, 2, 29), to_char(1234.5, 'FM9,999.00'), to_char(timestamp '2024-05-06 07:08:09', 'YYYY-MM-DD HH24:MI:SS');
+select coalesce(null, 2), json_build_object('a', 1, 'b', 'x'), jsonb_array_length('[1,2,3]'), jsonb_typeof('{"a":1}');
+select regexp_replace('foobar', 'o+', '0'), overlay('abcdef' placing 'XX' from 3 for 2), bit_length('a');
+select now() = transaction_timestamp(), current_date = now()::date, clock_timestamp() >= now();
+select current_user, session_user, current_schema();
+select nope(1);
+select length(1);
+select lower();
+select substring('abc' from -1 for 3), left('abc', -1);
+select repeat('x', -1) = '', lpad('abc', 2), sqrt(-1);

@@ -1,0 +1,28 @@
+-- skaidb: open tables, placement options, the project's own statements
+create table m (primary key (id));
+insert into m (id, name) values (1, 'one');
+insert into m (id, size, ok) values (2, 3.5, true);
+select id, name, size, ok from m order by id;
+select id, nothing from m order by id;
+insert into m (id, name) values (3, 33);
+select id, name from m order by id;
+update m set colour = 'red' where id = 1;
+select id, colour from m order by id;
+select * from m where id = 1.0;
+select * from m where id = '1';
+insert into m (id, name) values (1, 'dup');
+insert into m (name) values ('no key');
+delete from m where id = 2;
+select count(*) from m;
+describe m;
+create table ev (primary key (tenant, id)) with (distribute_by = (tenant));
+insert into ev (tenant, id, what) values ('a', 1, 'x'), ('a', 2, 'y'), ('b', 1, 'z');
+select * from ev where tenant = 'a' order by id;
+create table bad (primary key (id)) with (distribute_by = (other));
+create table bad (primary key (id)) with (nope = 1);
+create table bad (primary key (id)) with (replication = 0);
+begin atomic;
+repair cluster;
+reclaim;
+create index on m (name);
+drop table m, ev;

@@ -1,0 +1,27 @@
+-- UPDATE and DELETE
+create table t (id int primary key, name text, n int, m int not null default 0);
+insert into t select i, 'r' || i, i * 10 from generate_series(1, 10) i;
+update t set n = n + 1 where id = 3;
+update t set n = 0, name = 'zero' where id in (4, 5) returning id, name, n;
+update t set n = null where id = 6 returning n;
+update t set name = default where id = 7 returning *;
+update t set m = n * 2 where n > 75;
+select * from t order by id;
+update t set id = 11 where id = 10 returning *;
+update t set id = 1 where id = 2;
+update t set m = null where id = 1;
+update t set nope = 1;
+update t set n = 'x';
+update t set n = 1, n = 2;
+update nope set a = 1;
+update t set n = 1 where id = 999;
+update t set (n, name) = (5, 'five') where id = 5 returning *;
+update t x set n = x.n + 1 where x.id = 1 returning x.n;
+delete from t where id = 1 returning name;
+delete from t where id = 999;
+delete from t where n is null or n = 0;
+select id from t order by id;
+delete from t where nope = 1;
+delete from t;
+select count(*) from t;
+drop table t;

@@ -142,7 +142,7 @@ gw_portal_open(struct gw_session *s, struct gw_portal *p)
 		return gw_utility(s, p);
 	if (pr->writes)
 		gw_txn_warn(s);
-	p->source = gw_source_new(&p->stmt, p->arena);
+	p->source = gw_source_new(p->arena, &p->stmt);
 	return sql_open(p->arena, &p->env, pr, p->params, p->n_params,
 	    p->source, &p->cursor);
 }

@@ -1,8 +1,5 @@
 #include "gateway/session_int.h"
 
-static void cancel_ev(void *arg);
-static void drain_ev(void *arg);
-
 static struct gw_session *
 session_new(struct gw_worker *w, struct stream *stream)
 {
@@ -16,7 +13,7 @@ session_new(struct gw_worker *w, struct stream *stream)
 	s->stream = stream;
 	s->fiber = fiber_self();
 	s->arena = a;
-	arena_limit(a, w->conf->session_memory_max);
+	arena_limit(a, gw_worker_session_memory(w));
 	s->msg_arena = arena_new(a, "message");
 	s->out_arena = arena_new(a, "output");
 	buf_init(&s->out, s->out_arena);
@@ -25,9 +22,6 @@ session_new(struct gw_worker *w, struct stream *stream)
 	s->portals = map_new(a);
 	list_init(&s->savepoints);
 	list_init(&s->free_savepoints);
-	s->slot.cancel = cancel_ev;
-	s->slot.drain = drain_ev;
-	s->slot.arg = s;
 	gw_ops_init(&s->ops, w);
 	s->ops.notice = gw_session_notice;
 	s->ops.notice_arg = s;
@@ -77,44 +71,28 @@ dispatch(struct gw_session *s, uint8_t type, struct str body)
 	}
 }
 
-/* While no statement runs there is nothing to cancel. */
-static void
-cancel_ev(void *arg)
-{
-	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
-
-	if (!s->running)
-		return;
-	s->cancelled = true;
-	fiber_cancel(s->fiber);
-}
-
-static void
-drain_ev(void *arg)
-{
-	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
-
-	s->stop = true;
-	if (!s->running)
-		fiber_cancel(s->fiber);
-}
-
 void
 gw_session_begin(struct gw_session *s, struct gw_portal *p)
 {
 	const struct gw_derived *d = gw_settings_derived(s->settings);
 
+	if (!s->running)
+		gw_cancel_busy(s->cancel, true);
 	s->running = true;
 	gw_stmt_begin(&p->stmt, s->w, &s->ops, p->plan->catalog,
 	    d->statement_timeout_us);
-	p->stmt.cancel = &s->cancelled;
+	p->stmt.cancel = NULL; /* a cancel is the fiber's */
 	p->stmt.row_max = s->w->conf->row_size_max;
 }
 
 void
 gw_session_end(struct gw_session *s)
 {
-	s->running = s->cancelled = false;
+	if (!s->running)
+		return;
+	s->running = false;
+	gw_cancel_busy(s->cancel, false);
+	/* A cancel that came too late is for nobody. */
 	fiber_uncancel(s->fiber);
 }
 
@@ -144,6 +122,11 @@ turn(struct gw_session *s)
 		    "timeout");
 		return false;
 	case GW_READ_STOP:
+		if (!gw_worker_stopping(s->w)) {
+			/* A cancel that came between statements. */
+			fiber_uncancel(s->fiber);
+			return true;
+		}
 		stopped(s);
 		return false;
 	}
@@ -154,7 +137,8 @@ turn(struct gw_session *s)
 	if (type == WIRE_TERMINATE)
 		return false;
 	dispatch(s, type, body);
-	if (s->stop && !s->skip_to_sync && s->txn == GW_TXN_IDLE &&
+	if (gw_worker_stopping(s->w) && !s->skip_to_sync &&
+	    s->txn == GW_TXN_IDLE &&
 	    (type == WIRE_QUERY || type == WIRE_SYNC)) {
 		stopped(s);
 		return false;
@@ -169,20 +153,41 @@ static void
 session_close(struct gw_session *s)
 {
 	gw_session_drop_portals(s, NULL, true);
-	if (s->registered)
-		gw_session_unregister(s->w, &s->slot);
+	if (s->cancel)
+		gw_cancel_remove(s->w, s->cancel);
 	stream_close(s->stream);
+	gw_worker_left(s->w);
 	s->magic = 0;
 	arena_free(s->arena);
+}
+
+struct start {
+	struct gw_worker *w;
+	struct stream *stream;
+	struct arena *arena;
+};
+
+static void
+session_fiber(void *arg)
+{
+	struct start *st = arg;
+	struct gw_session *s = session_new(st->w, st->stream);
+
+	arena_free(st->arena);
+	if (gw_session_startup(s))
+		while (turn(s))
+			;
+	session_close(s);
 }
 
 void
 gw_session_serve(struct gw_worker *w, struct stream *stream)
 {
-	struct gw_session *s = session_new(w, stream);
+	struct world *world = gw_worker_world(w);
+	struct arena *a = arena_new(world->arena, "session start");
+	struct start *st = NEW(a, struct start);
 
-	if (gw_session_startup(s))
-		while (turn(s))
-			;
-	session_close(s);
+	*st = (struct start){w, stream, a};
+	(void)fiber_spawn(world, "session", FIBER_STACK_GATEWAY, session_fiber,
+	    st);
 }

@@ -6,8 +6,8 @@
 
 struct gw_worker;
 
-/* Serves the connection in the calling fiber and closes the stream at its
- * end. */
+/* Serves the connection in a fiber of its own, which closes the stream and
+ * says gw_worker_left at its end. */
 void gw_session_serve(struct gw_worker *w, struct stream *s);
 
 #endif

@@ -91,7 +91,7 @@ scram(struct gw_session *s, uint64_t deadline, const struct cl_role *role)
 
 	world_random(s->world, nonce, sizeof nonce);
 	buf_init(&mock, a);
-	buf_str(&mock, s->w->conf->peer.key);
+	buf_str(&mock, gw_worker_secret(s->w));
 	buf_str(&mock, s->user);
 	x = wire_scram_new(a, role ? role->verifier : STR_NONE,
 	    buf_view(&mock), nonce);
@@ -129,7 +129,7 @@ out:
 static bool
 authenticate(struct gw_session *s, uint64_t deadline)
 {
-	const struct cl_catalog *c = gw_catalog_now(s->w->catalog);
+	const struct cl_catalog *c = gw_worker_catalog(s->w);
 	const struct cl_object *o = cl_find_name(c, CL_ROLE, 0, s->user);
 	const struct cl_role *role = o ? &o->u.role : NULL;
 	struct cl_role copy = {0};
@@ -138,7 +138,7 @@ authenticate(struct gw_session *s, uint64_t deadline)
 		copy = *role;
 		copy.verifier = arena_str(s->arena, role->verifier);
 	}
-	if ((s->w->conf->auth_local_scram || !stream_peer_is_local(s->stream)) &&
+	if (!gw_worker_trusts(s->w, s->stream) &&
 	    !scram(s, deadline, role ? &copy : NULL))
 		return false;
 	if (!role) {
@@ -163,7 +163,7 @@ authenticate(struct gw_session *s, uint64_t deadline)
 static bool
 choose_database(struct gw_session *s)
 {
-	const struct cl_object *o = cl_find_name(gw_catalog_now(s->w->catalog),
+	const struct cl_object *o = cl_find_name(gw_worker_catalog(s->w),
 	    CL_DATABASE, 0, s->database_name);
 
 	if (o) {
@@ -235,17 +235,8 @@ utf8_packet(struct gw_session *s, const struct wire_startup *p)
 static bool
 admit(struct gw_session *s, uint64_t deadline)
 {
-	struct err *e = NULL;
+	struct err *e = gw_worker_admit(s->w, s->arena, deadline);
 
-	if (s->w->draining)
-		e = ERR(s->arena, ERRCODE_CANNOT_CONNECT_NOW,
-		    "the database system is shutting down");
-	else if (gw_worker_full(s->w))
-		e = ERR(s->arena, ERRCODE_TOO_MANY_CONNECTIONS,
-		    "sorry, too many clients already");
-	else if (!gw_catalog_wait(s->w->catalog, 1, deadline))
-		e = ERR(s->arena, ERRCODE_CANNOT_CONNECT_NOW,
-		    "the database system is starting up");
 	if (e)
 		fatal(s, e);
 	return !e;
@@ -279,11 +270,10 @@ gw_session_startup(struct gw_session *s)
 		fatal(s, e);
 		return false;
 	}
-	gw_session_register(s->w, &s->slot);
-	s->registered = true;
+	s->cancel = gw_cancel_add(s->w, s->fiber, &s->pid, &s->secret);
 	wire_auth_ok(&s->out);
 	gw_session_report(s);
-	wire_backend_key(&s->out, s->slot.pid, s->slot.secret);
+	wire_backend_key(&s->out, s->pid, s->secret);
 	gw_session_ready(s);
 	return !s->broken;
 }

@@ -107,11 +107,9 @@ struct gw_session {
 
 	struct gw_settings *settings;
 	uint64_t path_version; /* raised when search_path or USE changes */
-	struct gw_session_slot slot; /* pid, secret, cancel */
-	bool registered;
-	bool running;   /* a statement: may be cancelled */
-	bool cancelled; /* the running one */
-	bool stop;      /* the worker drains: end after the statement */
+	struct gw_cancel *cancel; /* NULL before authentication */
+	uint32_t pid, secret;
+	bool running; /* a statement: a cancel is for it */
 	struct gw_ops ops; /* operation ids */
 	uint32_t role;
 	struct str user;
@@ -219,7 +217,10 @@ struct err *gw_util_object(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_truncate(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_list(struct gw_session *s, struct gw_portal *p);
+const struct sql_column_out *gw_list_columns(const struct sql_stmt *stmt,
+    uint32_t *n);
 struct err *gw_util_prepared(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_cursor(struct gw_session *s, struct gw_portal *p);
 /* The statement whose rows EXECUTE or FETCH gives, or NULL. */

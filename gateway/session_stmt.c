@@ -103,7 +103,7 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->arg = s;
 	ex->user = ex->session_user = s->user;
 	ex->database = s->database_name;
-	ex->backend_pid = s->slot.pid;
+	ex->backend_pid = s->pid;
 	ex->version = STR("PostgreSQL 15.4 (skaidb " PACKAGE_VERSION
 			  "), compatible");
 	memset(env, 0, sizeof *env);

@@ -7,6 +7,8 @@
  * promises what is not yet there, and is refused. */
 #include "gateway/session_int.h"
 
+#include <stdio.h>
+
 static struct err *
 refused(struct gw_portal *p, const char *what)
 {

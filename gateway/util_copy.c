@@ -22,10 +22,8 @@ struct copy_from {
 static struct err *
 at_line(struct copy_from *c, struct err *e)
 {
-	return e->detail ? e :
-			   err_detail(e, "COPY %.*s, line %llu.",
-			       STR_FMT(c->table->name),
-			       (unsigned long long)wire_copy_in_line(c->in));
+	return err_context(e, "COPY %.*s, line %llu", STR_FMT(c->table->name),
+	    (unsigned long long)wire_copy_in_line(c->in));
 }
 
 static struct err *

@@ -76,8 +76,8 @@ wire_copy_in_line(const struct wire_copy_in *in)
 static struct err *
 bad_line(struct wire_copy_in *in, struct arena *a, const char *message)
 {
-	return err_detail(ERR(a, ERRCODE_BAD_COPY_FILE_FORMAT, "%s", message),
-	    "COPY line %llu.", (unsigned long long)in->line);
+	return err_context(ERR(a, ERRCODE_BAD_COPY_FILE_FORMAT, "%s", message),
+	    "COPY line %llu", (unsigned long long)in->line);
 }
 
 /* Offset of the newline that ends the line, or SIZE_MAX. */

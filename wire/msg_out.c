@@ -254,6 +254,7 @@ wire_error(struct buf *b, const struct err *e)
 		buf_printf(b, "%d", e->position);
 		buf_u8(b, 0);
 	}
+	error_field(b, 'W', e->context);
 	error_field(b, 's', e->schema);
 	error_field(b, 't', e->table);
 	error_field(b, 'c', e->column);

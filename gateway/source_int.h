@@ -1,0 +1,47 @@
+/* The inside of the table source: source.c (reads by key, and what is common),
+ * source_scan.c, source_write.c. */
+#ifndef GATEWAY_SOURCE_INT_H
+#define GATEWAY_SOURCE_INT_H
+
+#include "cluster/msg.h"
+#include "gateway/source.h"
+
+#define GW_SOURCE_MAGIC 0x73726365u
+
+struct gw_source {
+	struct sql_source base;
+	uint32_t magic;
+	struct arena *arena;
+	struct gw_stmt *stmt;
+};
+
+struct gw_source *gw_source_of(struct sql_source *s);
+/* A row as a node sent it; key and value must live as long as the values. */
+struct gw_row_in {
+	const struct sql_scan_req *what;
+	struct str key; /* primary-key bytes */
+	struct str value;
+	const struct expr *filter; /* to be tested here, or NULL */
+};
+/* It, in the columns that were asked for. *found false for an absent row or one
+ * that the filter rejects. */
+struct err *gw_source_row(struct gw_source *src, struct arena *a,
+    const struct gw_row_in *in, struct sql_row *out, bool *found);
+/* 40001, and the statement is stale, when the catalog has another state of the
+ * table by now than the statement was planned with. */
+struct err *gw_source_fresh(
+    struct gw_source *src, struct arena *a, const struct cl_table *t);
+/* An error that a node answered with. */
+struct err *gw_source_failure(struct arena *a, const struct cl_fail *f);
+
+struct err *gw_scan_open(struct sql_source *s, struct arena *a,
+    const struct sql_scan_req *what, struct sql_scan **out);
+struct err *gw_scan_next(
+    struct sql_scan *sc, struct arena *a, struct sql_row *row, bool *more);
+void gw_scan_close(struct sql_scan *sc);
+struct err *gw_scan_count(struct sql_source *s, struct arena *a,
+    const struct sql_scan_req *what, uint64_t *count);
+struct err *gw_source_write(
+    struct sql_source *s, struct arena *a, struct sql_write *w, size_t n);
+
+#endif

@@ -12,7 +12,7 @@ typedef uint64_t cl_stamp;
 #define CL_STAMP_OF_MS(ms)   ((uint64_t)(ms) << 16)
 #define CL_MAX_CLOCK_SKEW_MS 500
 /* How far ahead of the clock the flushed bound is set. */
-#define CL_STAMP_AHEAD_MS 3000
+#define CL_STAMP_AHEAD_MS 1200
 
 struct cl_clock {
 	cl_stamp last;  /* highest issued or observed */

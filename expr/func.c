@@ -14,6 +14,7 @@ static const struct ex_funcs *const areas[] = {
     &ex_funcs_datetime,
     &ex_funcs_extract,
     &ex_funcs_json,
+    &ex_funcs_json_make,
     &ex_funcs_cast,
     &ex_funcs_misc,
     &ex_funcs_system,

@@ -22,6 +22,7 @@ extern const struct ex_funcs ex_funcs_float;
 extern const struct ex_funcs ex_funcs_format;
 extern const struct ex_funcs ex_funcs_int;
 extern const struct ex_funcs ex_funcs_json;
+extern const struct ex_funcs ex_funcs_json_make;
 extern const struct ex_funcs ex_funcs_match;
 extern const struct ex_funcs ex_funcs_misc;
 extern const struct ex_funcs ex_funcs_numeric;

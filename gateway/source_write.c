@@ -186,31 +186,35 @@ result_false(const struct sql_write *w)
 	return w->kind == SQL_INSERT ? SQL_WRITE_EXISTS : SQL_WRITE_CHANGED;
 }
 
-/* The first false condition speaks of a table, not of a row. */
-static bool
-schema_false(const struct gw_proposal *done)
+/* Which one was false is not told with the kept result of an earlier send: each
+ * row on its own then. */
+static void
+part_split(struct writing *wr, struct part *p)
 {
-	uint32_t i = done->answer->failed;
+	for (uint32_t i = 1; i < p->n; i++) {
+		struct part *one = part_new(wr, p->placement, p->slot);
 
-	return i < done->msg.n_conds &&
-	       done->msg.conds[i].kind == CL_COND_SCHEMA;
+		part_add(wr, one, p->rows[i], p->keys[i], p->values[i]);
+	}
+	p->n = 1;
 }
 
 /* Marks rows whose condition was false, and keeps the others for another
  * round. */
 static struct err *
-part_false(struct writing *wr, struct part *p, const struct gw_proposal *done)
+part_false(struct writing *wr, struct part *p, const struct cl_proposed *answer)
 {
-	const struct cl_proposed *answer = done->answer;
 	struct map *bad = map_new(wr->own);
 	uint32_t left = 0;
 
+	if (!answer->n_rows && p->n > 1) {
+		part_split(wr, p);
+		return NULL;
+	}
 	for (uint32_t i = 0; i < answer->n_rows; i++)
 		map_put(bad, answer->rows[i].key, p);
-	if (answer->failed < done->msg.n_conds)
-		map_put(bad, done->msg.conds[answer->failed].key, p);
 	for (uint32_t i = 0; i < p->n; i++) {
-		if (map_get(bad, p->keys[i])) {
+		if (!answer->n_rows || map_get(bad, p->keys[i])) {
 			p->rows[i]->result = result_false(p->rows[i]);
 			continue;
 		}
@@ -239,14 +243,9 @@ part_result(struct writing *wr, struct part *p, const struct gw_proposal *done)
 {
 	uint32_t n = p->n;
 
-	if (done->outcome == GW_END_FALSE && !schema_false(done))
-		return part_false(wr, p, done);
+	if (done->outcome == GW_END_FALSE)
+		return part_false(wr, p, done->answer);
 	p->n = 0;
-	if (done->outcome == GW_END_FALSE) {
-		wr->src->stmt->stale = true;
-		return ERR(wr->arena, ERRCODE_SERIALIZATION_FAILURE,
-		    "the table was changed while the statement ran");
-	}
 	if (done->outcome != GW_END_APPLIED)
 		return done->err;
 	for (uint32_t i = 0; i < n; i++)
@@ -260,13 +259,14 @@ static struct err *
 write_round(struct writing *wr)
 {
 	struct arena *a = arena_new(wr->own, "proposals");
-	struct gw_proposal *ps = NEW_N(a, struct gw_proposal, wr->n);
+	size_t n = wr->n; /* a split adds to the end */
+	struct gw_proposal *ps = NEW_N(a, struct gw_proposal, n);
 	struct err *e = NULL;
 
-	for (size_t i = 0; i < wr->n; i++)
+	for (size_t i = 0; i < n; i++)
 		propose_part(a, wr->parts[i], &ps[i]);
-	gw_propose_run(wr->src->stmt, a, ps, wr->n);
-	for (size_t i = 0; i < wr->n; i++)
+	gw_propose_run(wr->src->stmt, a, ps, n);
+	for (size_t i = 0; i < n; i++)
 		e = worse(e, part_result(wr, wr->parts[i], &ps[i]));
 	if (e)
 		e = err_copy(wr->arena, e);

@@ -203,13 +203,20 @@ check_version(struct arena *a, const char *dir)
 }
 
 struct err *
+st_datadir_make(struct arena *a, const char *dir)
+{
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		return io_error(a, "create directory", dir);
+	return NULL;
+}
+
+struct err *
 st_datadir_open(struct arena *a, const char *dir, int *lock_fd)
 {
 	struct err *e;
 
 	*lock_fd = -1;
-	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-		return io_error(a, "create directory", dir);
+	TRY(st_datadir_make(a, dir));
 	TRY(take_lock(a, dir, lock_fd));
 	e = check_version(a, dir);
 	if (e) {

@@ -8,6 +8,8 @@
 
 #define ST_DATA_VERSION "skaidb data format 1\n"
 
+/* Creates the directory, 0700, unless it is there. */
+struct err *st_datadir_make(struct arena *a, const char *dir);
 /* Creates the directory if missing (0700), takes the lock against a second
  * process, and checks or writes VERSION. *lock_fd stays open as long as the
  * directory is used. */

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/world.h"
 
-#define ST_KEY_MIN 32 /* bytes of the cluster key */
+#define ST_KEY_MIN 32u /* bytes of the cluster key */
 
 struct st_node;
 

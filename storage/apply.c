@@ -1,0 +1,398 @@
+#include "storage/apply.h"
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/mutate.h"
+#include "cluster/row.h"
+
+#define RECORD_FORMAT 1
+#define BATCH_BYTES   (1u << 20)
+#define BATCH_ENTRIES 512u
+#define FULL_PAUSE_US 100000u
+
+void
+st_group_record_put(struct buf *b, const struct st_group_record *r)
+{
+	buf_u8(b, RECORD_FORMAT);
+	st_ballot_put(b, &r->ballot);
+	buf_le64(b, r->applied);
+	buf_le64(b, r->stamp);
+	buf_le64(b, r->floor);
+	buf_le64(b, r->catalog_version);
+}
+
+bool
+st_group_record_get(struct str bytes, struct st_group_record *r)
+{
+	struct cur c = cur_of(bytes);
+
+	memset(r, 0, sizeof *r);
+	if (cur_u8(&c) != RECORD_FORMAT)
+		return false;
+	r->ballot = st_ballot_get(&c);
+	r->applied = cur_le64(&c);
+	r->stamp = cur_le64(&c);
+	r->floor = cur_le64(&c);
+	r->catalog_version = cur_le64(&c);
+	return cur_done(&c);
+}
+
+bool
+st_count_get(struct str bytes, struct st_count *n)
+{
+	struct cur c = cur_of(bytes);
+
+	n->rows = (int64_t)cur_le64(&c);
+	n->bytes = (int64_t)cur_le64(&c);
+	return cur_done(&c);
+}
+
+void
+st_count_put(struct buf *b, const struct st_count *n)
+{
+	buf_le64(b, (uint64_t)n->rows);
+	buf_le64(b, (uint64_t)n->bytes);
+}
+
+/* ---- the job: runs on an engine thread, over what was prepared ---- */
+
+struct delta {
+	uint32_t table;
+	struct st_count n;
+};
+
+struct meta_op {
+	struct str key;
+	struct str value;
+	bool del;
+};
+
+struct job {
+	struct arena *arena; /* a root: the job's while it runs */
+	struct st_gid gid;
+	const struct st_entry **entries;
+	uint32_t n_entries;
+	struct meta_op *ops; /* sessions and schemas */
+	uint32_t n_ops, cap_ops;
+	struct str record_key, record;
+	bool with_rows, with_record;
+	/* Filled by the job. */
+	struct delta *deltas;
+	uint32_t n_deltas, cap_deltas;
+	uint64_t dropped; /* tombstones */
+};
+
+static struct delta *
+delta_of(struct job *j, uint32_t table)
+{
+	for (uint32_t i = 0; i < j->n_deltas; i++)
+		if (j->deltas[i].table == table)
+			return &j->deltas[i];
+	if (j->n_deltas == j->cap_deltas) {
+		uint32_t cap = j->cap_deltas ? j->cap_deltas * 2 : 4;
+
+		j->deltas = arena_grow(j->arena, j->deltas,
+		    j->cap_deltas * sizeof *j->deltas, cap * sizeof *j->deltas);
+		j->cap_deltas = cap;
+	}
+	j->deltas[j->n_deltas] = (struct delta){.table = table};
+	return &j->deltas[j->n_deltas++];
+}
+
+static void
+tombstone_key(struct job *j, struct buf *b, cl_stamp s, struct str key)
+{
+	buf_init(b, j->arena);
+	st_key_tombstone(b, j->gid, s, key);
+}
+
+/* Takes the old row, live or tombstone, out of the books. */
+static void
+forget_old(struct kv *kv, struct job *j, struct str key, struct delta *d)
+{
+	struct cl_row_head h;
+	struct str old;
+	struct buf b;
+
+	if (!kv_get(kv, KV_ROWS, key, &old) || !cl_row_head(old, &h))
+		return;
+	if (h.flags & CL_ROW_TOMBSTONE) {
+		tombstone_key(j, &b, h.stamp, key);
+		kv_del(kv, KV_META, buf_view(&b));
+		return;
+	}
+	d->n.rows--;
+	d->n.bytes -= (int64_t)(key.len + old.len);
+}
+
+static void
+put_tombstone(struct kv *kv, struct job *j, struct str key, cl_stamp s)
+{
+	struct buf row, b;
+
+	buf_init(&row, j->arena);
+	cl_row_begin(&row, CL_ROW_TOMBSTONE);
+	cl_row_set_stamp(row.p, s);
+	kv_put(kv, KV_ROWS, key, buf_view(&row));
+	tombstone_key(j, &b, s, key);
+	kv_put(kv, KV_META, buf_view(&b), STR_NONE);
+}
+
+static void
+apply_writes(struct kv *kv, struct job *j, const struct st_entry *e)
+{
+	if (e->op.outcome != CL_APPLIED)
+		return;
+	for (uint32_t i = 0; i < e->n_writes && !kv_failed(kv); i++) {
+		const struct cl_write *w = &e->writes[i];
+		struct delta *d;
+		uint32_t table;
+		uint16_t slot;
+		struct str rest;
+
+		if (!cl_key_split(w->key, &table, &slot, &rest))
+			continue; /* refused long before; nothing to write */
+		d = delta_of(j, table);
+		forget_old(kv, j, w->key, d);
+		if (w->kind == CL_WRITE_DELETE) {
+			put_tombstone(kv, j, w->key, e->stamp);
+			continue;
+		}
+		kv_put(kv, KV_ROWS, w->key, w->value);
+		d->n.rows++;
+		d->n.bytes += (int64_t)(w->key.len + w->value.len);
+	}
+}
+
+static void
+apply_forget(struct kv *kv, struct job *j, const struct st_entry *e)
+{
+	for (uint32_t i = 0; i < e->n_forget && !kv_failed(kv); i++) {
+		const struct st_forget *f = &e->forget[i];
+		struct cl_row_head h;
+		struct str row;
+		struct buf b;
+
+		tombstone_key(j, &b, f->stamp, f->key);
+		kv_del(kv, KV_META, buf_view(&b));
+		if (!kv_get(kv, KV_ROWS, f->key, &row) ||
+		    !cl_row_head(row, &h) || h.stamp != f->stamp ||
+		    !(h.flags & CL_ROW_TOMBSTONE))
+			continue;
+		kv_del(kv, KV_ROWS, f->key);
+		j->dropped++;
+	}
+}
+
+static void
+apply_counts(struct kv *kv, struct job *j)
+{
+	for (uint32_t i = 0; i < j->n_deltas && !kv_failed(kv); i++) {
+		const struct delta *d = &j->deltas[i];
+		struct st_count n = {0, 0};
+		struct buf key, value;
+		struct str old;
+
+		if (!d->n.rows && !d->n.bytes)
+			continue;
+		buf_init(&key, j->arena);
+		buf_init(&value, j->arena);
+		st_key_count(&key, d->table, j->gid.slot);
+		if (kv_get(kv, KV_META, buf_view(&key), &old))
+			st_count_get(old, &n);
+		n.rows += d->n.rows;
+		n.bytes += d->n.bytes;
+		st_count_put(&value, &n);
+		kv_put(kv, KV_META, buf_view(&key), buf_view(&value));
+	}
+}
+
+static void
+apply_job(struct kv *kv, void *arg)
+{
+	struct job *j = arg;
+
+	j->n_deltas = 0;
+	j->dropped = 0;
+	if (j->with_rows) {
+		for (uint32_t i = 0; i < j->n_entries; i++) {
+			const struct st_entry *e = j->entries[i];
+
+			if (e->kind == ST_ENTRY_PROPOSAL)
+				apply_writes(kv, j, e);
+			else if (e->kind == ST_ENTRY_FORGET)
+				apply_forget(kv, j, e);
+		}
+		apply_counts(kv, j);
+	}
+	if (!j->with_record)
+		return;
+	for (uint32_t i = 0; i < j->n_ops; i++)
+		if (j->ops[i].del)
+			kv_del(kv, KV_META, j->ops[i].key);
+		else
+			kv_put(kv, KV_META, j->ops[i].key, j->ops[i].value);
+	kv_put(kv, KV_META, j->record_key, j->record);
+}
+
+/* ---- preparing it, on the loop ---- */
+
+static struct meta_op *
+add_op(struct job *j)
+{
+	if (j->n_ops == j->cap_ops) {
+		uint32_t cap = j->cap_ops ? j->cap_ops * 2 : 8;
+
+		j->ops = arena_grow(j->arena, j->ops,
+		    j->cap_ops * sizeof *j->ops, cap * sizeof *j->ops);
+		j->cap_ops = cap;
+	}
+	j->ops[j->n_ops] = (struct meta_op){.del = false};
+	return &j->ops[j->n_ops++];
+}
+
+static void
+collect_sessions(struct st_group *g, struct job *j)
+{
+	uint8_t session[16];
+	struct buf record, key;
+	bool gone;
+
+	buf_init(&record, j->arena);
+	while (st_results_take(g->results, session, &gone, &record)) {
+		struct meta_op *op = add_op(j);
+
+		buf_init(&key, j->arena);
+		st_key_session(&key, g->gid, session);
+		op->key = buf_view(&key);
+		op->value = buf_view(&record);
+		op->del = gone;
+		buf_init(&record, j->arena);
+	}
+}
+
+static void
+collect_schema(struct st_group *g, struct job *j, const struct st_entry *e)
+{
+	struct meta_op *op = add_op(j);
+	struct buf key, value;
+
+	buf_init(&key, j->arena);
+	st_key_schema(&key, g->gid, e->table);
+	buf_init(&value, j->arena);
+	buf_le32(&value, e->version);
+	op->key = buf_view(&key);
+	op->value = buf_view(&value);
+}
+
+static bool
+changes_catalog(const struct st_group *g, const struct st_entry *e)
+{
+	uint32_t table;
+	uint16_t slot;
+	struct str rest;
+
+	if (g->gid.placement != CL_PLACEMENT_CATALOG ||
+	    e->kind != ST_ENTRY_PROPOSAL || e->op.outcome != CL_APPLIED)
+		return false;
+	for (uint32_t i = 0; i < e->n_writes; i++)
+		if (cl_key_split(e->writes[i].key, &table, &slot, &rest) &&
+		    table == CL_TABLE_OBJECTS)
+			return true;
+	return false;
+}
+
+/* What the group will be once the entry is applied. Only the apply fiber
+ * changes these, and nobody reads them as applied before g->applied moves. */
+static void
+take_entry(struct st_group *g, struct job *j, const struct st_entry *e,
+    struct st_group_record *r)
+{
+	ASSERT(e->index == r->applied + 1);
+	ASSERT(e->stamp > r->stamp);
+	r->applied = e->index;
+	r->stamp = e->stamp;
+	if (e->kind == ST_ENTRY_FORGET && e->floor > r->floor)
+		r->floor = e->floor;
+	if (changes_catalog(g, e))
+		r->catalog_version = e->index;
+	if (e->kind == ST_ENTRY_SCHEMA)
+		collect_schema(g, j, e);
+	if (!mutate("result_not_kept"))
+		st_results_apply(g->results, e);
+}
+
+static void
+prepare(
+    struct st_group *g, struct job *j, uint64_t upto, struct st_group_record *r)
+{
+	struct buf key, record;
+	size_t bytes = 0;
+
+	j->gid = g->gid;
+	j->entries = NEW_N(j->arena, const struct st_entry *, BATCH_ENTRIES);
+	LIST_FOREACH(at, &g->pipeline)
+	{
+		struct st_pending *p = LIST_ENTRY(at, struct st_pending, link);
+
+		if (p->entry.index > upto || j->n_entries == BATCH_ENTRIES ||
+		    (bytes && bytes + p->bytes.len > BATCH_BYTES))
+			break;
+		bytes += p->bytes.len;
+		j->entries[j->n_entries++] = &p->entry;
+		take_entry(g, j, &p->entry, r);
+	}
+	ASSERT(j->n_entries > 0);
+	collect_sessions(g, j);
+	buf_init(&key, j->arena);
+	st_key_group(&key, g->gid);
+	j->record_key = buf_view(&key);
+	buf_init(&record, j->arena);
+	st_group_record_put(&record, r);
+	j->record = buf_view(&record);
+}
+
+static bool
+run(struct st_group *g, struct job *j, bool rows, bool record)
+{
+	struct st_node *n = g->node;
+
+	j->with_rows = rows;
+	j->with_record = record;
+	while (engine_run(n->engine, st_group_lane(g->gid), ENGINE_WRITE,
+		   apply_job, j) == ENGINE_FULL) {
+		if (n->state >= ST_NODE_STOPPED)
+			return false;
+		fiber_sleep(n->world, world_mono_us(n->world) + FULL_PAUSE_US);
+	}
+	return true;
+}
+
+uint64_t
+st_apply(struct st_group *g, uint64_t upto)
+{
+	struct st_scratch *s = st_scratch_new(g->node, "apply");
+	struct job j = {.arena = s->arena};
+	struct st_group_record r = {.ballot = g->ballot,
+	    .applied = g->applied,
+	    .stamp = g->applied_stamp,
+	    .floor = g->floor,
+	    .catalog_version = g->catalog_version};
+	bool ok;
+
+	ASSERT(upto > g->applied);
+	prepare(g, &j, upto, &r);
+	if (mutate("apply_index_apart"))
+		ok = run(g, &j, true, false) && run(g, &j, false, true);
+	else
+		ok = run(g, &j, true, true);
+	if (ok) {
+		g->applied_stamp = r.stamp;
+		g->floor = r.floor;
+		g->catalog_version = r.catalog_version;
+		metric_add(M_NODE_APPLIED, j.n_entries);
+		metric_add(M_NODE_TOMBSTONES_DROPPED, j.dropped);
+	}
+	st_scratch_free(s);
+	return ok ? r.applied : g->applied;
+}

@@ -1,0 +1,103 @@
+#include "storage/ids.h"
+
+int
+st_ballot_cmp(const struct st_ballot *a, const struct st_ballot *b)
+{
+	if (a->round != b->round)
+		return a->round < b->round ? -1 : 1;
+	if (a->member != b->member)
+		return a->member < b->member ? -1 : 1;
+	if (a->incarnation != b->incarnation)
+		return a->incarnation < b->incarnation ? -1 : 1;
+	return 0;
+}
+
+void
+st_ballot_put(struct buf *b, const struct st_ballot *v)
+{
+	buf_le64(b, v->round);
+	buf_le32(b, v->member);
+	buf_le32(b, v->incarnation);
+}
+
+struct st_ballot
+st_ballot_get(struct cur *c)
+{
+	struct st_ballot v;
+
+	v.round = cur_le64(c);
+	v.member = cur_le32(c);
+	v.incarnation = cur_le32(c);
+	return v;
+}
+
+void
+st_gid_put(struct buf *b, struct st_gid g)
+{
+	buf_be32(b, g.placement);
+	buf_be16(b, g.slot);
+	buf_be32(b, g.epoch);
+}
+
+bool
+st_gid_get(struct cur *c, struct st_gid *g)
+{
+	g->placement = cur_be32(c);
+	g->slot = cur_be16(c);
+	g->epoch = cur_be32(c);
+	return cur_ok(c);
+}
+
+bool
+st_gid_eq(struct st_gid a, struct st_gid b)
+{
+	return a.placement == b.placement && a.slot == b.slot &&
+	       a.epoch == b.epoch;
+}
+
+void
+st_key_log(struct buf *b, struct st_gid g, uint64_t index)
+{
+	st_gid_put(b, g);
+	buf_be64(b, index);
+}
+
+void
+st_key_group(struct buf *b, struct st_gid g)
+{
+	buf_u8(b, 'G');
+	st_gid_put(b, g);
+}
+
+void
+st_key_session(struct buf *b, struct st_gid g, const uint8_t *session)
+{
+	buf_u8(b, 'S');
+	st_gid_put(b, g);
+	buf_put(b, session, 16);
+}
+
+void
+st_key_schema(struct buf *b, struct st_gid g, uint32_t table)
+{
+	buf_u8(b, 'V');
+	st_gid_put(b, g);
+	buf_be32(b, table);
+}
+
+void
+st_key_tombstone(struct buf *b, struct st_gid g, cl_stamp s, struct str key)
+{
+	buf_u8(b, 'T');
+	st_gid_put(b, g);
+	buf_be64(b, s);
+	buf_str(b, key);
+}
+
+void
+st_key_count(struct buf *b, uint32_t table, uint16_t slot)
+{
+	buf_u8(b, 'C');
+	buf_be32(b, table);
+	buf_be16(b, slot);
+}

@@ -1,0 +1,52 @@
+/* Names of groups and terms, and the keys of what a node keeps beside rows.
+ *
+ *   KV_LOG   group (10 bytes) index (8, big-endian)  -> entry (entry.h)
+ *   KV_META  one letter, then:
+ *     I                          -> identity
+ *     B                          -> clock bound
+ *     A                          -> addresses of the catalog's members
+ *     G group                    -> state of the group: ballot, applied, floor
+ *     S group session (16)       -> kept results (results.h)
+ *     V group table (4)          -> schema version
+ *     T group stamp (8) row key  -> nothing: a tombstone to drop one day
+ *     C table (4) slot (2)       -> rows and bytes
+ */
+#ifndef STORAGE_IDS_H
+#define STORAGE_IDS_H
+
+#include "base/buf.h"
+#include "base/world.h"
+#include "cluster/stamp.h"
+
+struct st_gid {
+	uint32_t placement;
+	uint16_t slot;
+	uint32_t epoch;
+};
+
+/* Raft's term, unique per group: compared as a whole, in this order. */
+struct st_ballot {
+	uint64_t round;
+	uint32_t member;
+	uint32_t incarnation;
+};
+
+int st_ballot_cmp(const struct st_ballot *a, const struct st_ballot *b);
+void st_ballot_put(struct buf *b, const struct st_ballot *v);
+struct st_ballot st_ballot_get(struct cur *c);
+
+#define ST_GID_LEN 10
+void st_gid_put(struct buf *b, struct st_gid g);
+bool st_gid_get(struct cur *c, struct st_gid *g);
+bool st_gid_eq(struct st_gid a, struct st_gid b);
+
+void st_key_log(struct buf *b, struct st_gid g, uint64_t index);
+void st_key_group(struct buf *b, struct st_gid g);
+void st_key_session(struct buf *b, struct st_gid g, const uint8_t *session);
+void st_key_schema(struct buf *b, struct st_gid g, uint32_t table);
+/* `key` empty: the prefix of all with that stamp. */
+void st_key_tombstone(
+    struct buf *b, struct st_gid g, cl_stamp s, struct str key);
+void st_key_count(struct buf *b, uint32_t table, uint16_t slot);
+
+#endif

@@ -1,0 +1,24 @@
+/* Calls to other nodes: one connection per address, made when first needed and
+ * again after it broke.  A call is sent once; when its connection breaks, its
+ * outcome is an error that says so. */
+#ifndef STORAGE_PEER_H
+#define STORAGE_PEER_H
+
+#include "storage/node_int.h"
+
+struct st_reply_msg {
+	uint16_t kind;
+	uint64_t catalog;
+	void *msg;
+};
+
+/* In a fiber: connects if need be, sends, waits for the answer. A FAIL comes
+ * back as an error with its SQLSTATE, message, detail and hint; no connection
+ * is 08006; the deadline 57014. */
+struct err *st_peer_call(struct st_node *n, struct arena *a, struct str addr,
+    enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
+    struct st_reply_msg *out);
+/* All connections end; calls under way fail. */
+void st_peers_close(struct st_node *n);
+
+#endif

@@ -1,0 +1,624 @@
+#include "storage/propose.h"
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/mutate.h"
+#include "cluster/row.h"
+#include "storage/catalog.h"
+#include "storage/clock.h"
+
+/* Rows of an answer, so that it fits a frame whatever they are. */
+#define ROWS_BYTES   (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))
+#define OWN_DEADLINE 10000u /* ms */
+/* A repeated send without keys has no lock to wait for. */
+#define REPEAT_WAIT_US 1000u
+
+struct proposal {
+	struct st_node *node;
+	struct arena *arena;
+	const struct cl_propose *m;
+	struct cl_proposed *out;
+	uint64_t catalog;
+	uint64_t deadline_us;
+	struct st_group *group;
+	struct st_ballot ballot;
+	struct st_lock_req locks;
+	struct cond granted;
+};
+
+static void
+refuse(struct proposal *p, enum cl_refusal why)
+{
+	p->out->outcome = CL_REFUSED;
+	p->out->reason = (uint8_t)why;
+	metric_inc(M_NODE_REFUSED);
+}
+
+static void
+answer(struct proposal *p, const struct st_result *r)
+{
+	p->out->outcome = r->outcome;
+	p->out->stamp = r->stamp;
+	p->out->index = r->index;
+}
+
+/* ---- is the message well-formed? ---- */
+
+static struct err *
+malformed(struct arena *a, const char *what)
+{
+	return ERR(
+	    a, ERRCODE_PROTOCOL_VIOLATION, "malformed proposal: %s", what);
+}
+
+static struct err *
+check_key(struct arena *a, const struct cl_propose *m, struct str key)
+{
+	uint32_t table;
+	uint16_t slot;
+	struct str rest;
+
+	if (!cl_key_split(key, &table, &slot, &rest))
+		return malformed(a, "a key is too short");
+	if (slot != m->slot)
+		return malformed(a, "a key is of another slot");
+	return NULL;
+}
+
+static struct err *
+check_write(
+    struct arena *a, const struct cl_propose *m, const struct cl_write *w)
+{
+	struct cl_row_head h;
+
+	TRY(check_key(a, m, w->key));
+	switch (w->kind) {
+	case CL_WRITE_PUT:
+		if (!cl_row_head(w->value, &h) || h.flags)
+			return malformed(a, "a value is no row");
+		return NULL;
+	case CL_WRITE_DELETE:
+		if (w->value.len)
+			return malformed(a, "a delete has a value");
+		return NULL;
+	default:
+		return malformed(a, "unknown kind of write");
+	}
+}
+
+static struct err *
+check_message(struct arena *a, const struct cl_propose *m)
+{
+	if (m->session.len != 16 || !m->send)
+		return malformed(a, "no operation id");
+	for (uint32_t i = 0; i < m->n_conds; i++) {
+		const struct cl_cond *c = &m->conds[i];
+
+		if (c->kind < CL_COND_ABSENT || c->kind > CL_COND_SCHEMA)
+			return malformed(a, "unknown kind of condition");
+		if (c->kind == CL_COND_SCHEMA && c->key.len != 4)
+			return malformed(a, "a table id has four bytes");
+		if (c->kind != CL_COND_SCHEMA)
+			TRY(check_key(a, m, c->key));
+	}
+	for (uint32_t i = 0; i < m->n_writes; i++)
+		TRY(check_write(a, m, &m->writes[i]));
+	return NULL;
+}
+
+/* A catalog row that does not decode would be there for ever. */
+static struct err *
+check_objects(struct arena *a, const struct cl_propose *m)
+{
+	for (uint32_t i = 0; i < m->n_writes; i++) {
+		const struct cl_write *w = &m->writes[i];
+		struct cl_object o;
+		enum cl_kind kind;
+		uint32_t id, table;
+		uint16_t slot;
+		struct str rest;
+
+		cl_key_split(w->key, &table, &slot, &rest);
+		if (table != CL_TABLE_OBJECTS)
+			continue;
+		if (!cl_object_key_read(w->key, &kind, &id))
+			return malformed(a, "a catalog key");
+		if (w->kind == CL_WRITE_PUT)
+			TRY(cl_object_row_read(a, w->key, w->value, &o));
+	}
+	return NULL;
+}
+
+/* ---- may it be proposed here and now? ---- */
+
+/* The table's rows must belong to this group. */
+static enum cl_refusal
+check_table(const struct proposal *p, uint32_t table)
+{
+	const struct cl_catalog *c = p->node->catalog.snap;
+	const struct cl_table *t = cl_catalog_table(c, table);
+	const struct cl_object *counter;
+
+	if (p->m->placement == CL_PLACEMENT_CATALOG)
+		return table == CL_TABLE_OBJECTS || table == CL_TABLE_NAMES
+			   ? CL_REFUSE_NONE
+			   : CL_REFUSE_CATALOG;
+	if (t)
+		return t->placement == p->m->placement ? CL_REFUSE_NONE
+						       : CL_REFUSE_CATALOG;
+	counter = cl_find(c, CL_COUNTER, 0);
+	return counter && table < counter->u.counter.next_id
+		   ? CL_REFUSE_DROPPED
+		   : CL_REFUSE_CATALOG;
+}
+
+static enum cl_refusal
+check_tables(const struct proposal *p)
+{
+	const struct cl_propose *m = p->m;
+	uint32_t table, last = 0;
+	uint16_t slot;
+	struct str rest;
+
+	for (uint32_t i = 0; i < m->n_conds + m->n_writes; i++) {
+		struct str key = i < m->n_conds ? m->conds[i].key
+						: m->writes[i - m->n_conds].key;
+		enum cl_refusal why;
+
+		if (i < m->n_conds && m->conds[i].kind == CL_COND_SCHEMA)
+			continue;
+		cl_key_split(key, &table, &slot, &rest);
+		if (table == last)
+			continue;
+		why = check_table(p, table);
+		if (why)
+			return why;
+		last = table;
+	}
+	return CL_REFUSE_NONE;
+}
+
+static uint32_t
+schema_table(const struct cl_cond *c)
+{
+	struct cur k = cur_of(c->key);
+
+	return cur_be32(&k);
+}
+
+/* Schema conditions against the catalog: an older version is stale for good, a
+ * newer one is one that this node has not seen yet. */
+static enum cl_refusal
+check_schemas(const struct proposal *p)
+{
+	for (uint32_t i = 0; i < p->m->n_conds; i++) {
+		const struct cl_cond *c = &p->m->conds[i];
+		const struct cl_table *t;
+
+		if (c->kind != CL_COND_SCHEMA)
+			continue;
+		t = cl_catalog_table(p->node->catalog.snap, schema_table(c));
+		if (!t)
+			return CL_REFUSE_DROPPED;
+		if (c->arg != t->version ||
+		    c->arg < st_group_schema(p->group, t->id))
+			return CL_REFUSE_CATALOG;
+	}
+	return CL_REFUSE_NONE;
+}
+
+/* An operation's deadline is fixed at its first send and bounded, so that no
+ * copy can turn up when its result is forgotten. */
+static enum cl_refusal
+check_deadline(const struct proposal *p, cl_stamp now)
+{
+	cl_stamp most =
+	    now + CL_STAMP_OF_MS(p->node->conf.retry_window_us / 2000);
+
+	return p->m->deadline < now || p->m->deadline > most
+		   ? CL_REFUSE_DEADLINE
+		   : CL_REFUSE_NONE;
+}
+
+/* Everything that may have changed while the proposal waited; asked at arrival
+ * and again right before the append. */
+static enum cl_refusal
+check_now(const struct proposal *p)
+{
+	enum cl_refusal why;
+
+	if (p->node->state > ST_NODE_SERVING)
+		return CL_REFUSE_STOPPING;
+	if (!st_group_leads(p->group, &p->ballot))
+		return CL_REFUSE_LEADER;
+	if (!engine_writable(p->node->engine))
+		return CL_REFUSE_FULL;
+	why = check_tables(p);
+	return why ? why : check_schemas(p);
+}
+
+/* ---- locks ---- */
+
+static void
+granted_ev(struct st_lock_req *req)
+{
+	struct proposal *p = req->owner;
+
+	cond_signal(&p->granted);
+}
+
+static bool
+lock(struct proposal *p)
+{
+	const struct cl_propose *m = p->m;
+	struct st_lock_want *wants =
+	    NEW_N(p->arena, struct st_lock_want, m->n_conds + m->n_writes + 1);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_conds; i++)
+		if (m->conds[i].kind != CL_COND_SCHEMA)
+			wants[n++].key = m->conds[i].key;
+	for (uint32_t i = 0; i < m->n_writes; i++) {
+		wants[n].exclusive = true;
+		wants[n++].key = m->writes[i].key;
+	}
+	st_lock_req_init(&p->locks, wants, n);
+	p->locks.granted = granted_ev;
+	p->locks.owner = p;
+	if (st_locks_acquire(&p->group->locks, &p->locks))
+		return true;
+	metric_inc(M_NODE_LOCK_WAITS);
+	while (p->locks.n_blocked)
+		if (cond_wait(&p->granted, p->deadline_us) != WAKE_EVENT)
+			return p->locks.n_blocked == 0;
+	return true;
+}
+
+/* ---- conditions ---- */
+
+struct cond_read {
+	struct arena *arena; /* a root */
+	const struct cl_propose *m;
+	bool *holds;
+	struct str *rows; /* of the false ones */
+	uint32_t n_false, first_false;
+};
+
+static bool
+holds(const struct cl_cond *c, bool live, cl_stamp stamp)
+{
+	switch (c->kind) {
+	case CL_COND_ABSENT:
+		return !live;
+	case CL_COND_PRESENT:
+		return live;
+	case CL_COND_STAMP:
+		return live && stamp == c->arg;
+	default:
+		return true; /* schema: checked elsewhere */
+	}
+}
+
+/* Runs on an engine thread. */
+static void
+cond_job(struct kv *kv, void *arg)
+{
+	struct cond_read *r = arg;
+
+	r->n_false = 0;
+	for (uint32_t i = 0; i < r->m->n_conds && !kv_failed(kv); i++) {
+		const struct cl_cond *c = &r->m->conds[i];
+		struct cl_row_head h = {0};
+		struct str row;
+		bool live;
+
+		r->rows[i] = STR_NONE;
+		r->holds[i] = true;
+		if (c->kind == CL_COND_SCHEMA)
+			continue;
+		live = kv_get(kv, KV_ROWS, c->key, &row) &&
+		       cl_row_head(row, &h) && !(h.flags & CL_ROW_TOMBSTONE);
+		r->holds[i] = holds(c, live, h.stamp);
+		if (r->holds[i])
+			continue;
+		if (!r->n_false++)
+			r->first_false = i;
+		if (live)
+			r->rows[i] = arena_str(r->arena, row);
+	}
+}
+
+static void
+give_rows(struct proposal *p, const struct cond_read *r)
+{
+	size_t bytes = 0;
+
+	p->out->failed = r->first_false;
+	p->out->rows = NEW_N(p->arena, struct cl_row, r->n_false);
+	for (uint32_t i = 0; i < p->m->n_conds; i++) {
+		if (r->holds[i])
+			continue;
+		bytes += p->m->conds[i].key.len + r->rows[i].len + 16;
+		if (p->out->n_rows && bytes > ROWS_BYTES)
+			return;
+		p->out->rows[p->out->n_rows++] = (struct cl_row){
+		    p->m->conds[i].key, arena_str(p->arena, r->rows[i])};
+	}
+}
+
+/* True when all hold; else the answer has the rows. */
+static bool
+conditions_hold(struct proposal *p)
+{
+	struct st_scratch *s;
+	struct cond_read r;
+	uint32_t n_keys = 0;
+
+	for (uint32_t i = 0; i < p->m->n_conds; i++)
+		n_keys += p->m->conds[i].kind != CL_COND_SCHEMA;
+	if (!n_keys)
+		return true;
+	s = st_scratch_new(p->node, "conditions");
+	r = (struct cond_read){.arena = s->arena, .m = p->m};
+	r.holds = NEW_N(s->arena, bool, p->m->n_conds);
+	r.rows = NEW_N(s->arena, struct str, p->m->n_conds);
+	engine_run(p->node->engine, ENGINE_LANE_ANY, ENGINE_READ, cond_job, &r);
+	if (r.n_false)
+		give_rows(p, &r);
+	st_scratch_free(s);
+	return r.n_false == 0;
+}
+
+/* ---- the entry ---- */
+
+/* The schema versions that the group has not heard of come first. No wait. */
+static bool
+append_schemas(struct proposal *p, cl_stamp *stamp)
+{
+	for (uint32_t i = 0; i < p->m->n_conds; i++) {
+		const struct cl_cond *c = &p->m->conds[i];
+		struct st_pending *e;
+		enum cl_clock_state why;
+
+		if (c->kind != CL_COND_SCHEMA ||
+		    st_group_schema(p->group, schema_table(c)) >= c->arg)
+			continue;
+		/* It outlives this proposal if that is refused after all. */
+		e = NEW(p->group->arena, struct st_pending);
+		e->entry.kind = ST_ENTRY_SCHEMA;
+		e->entry.table = schema_table(c);
+		e->entry.version = (uint32_t)c->arg;
+		e->entry.stamp = *stamp;
+		st_group_append(p->group, p->group->arena, e);
+		*stamp = st_clock_next(p->node, p->group->last_stamp, &why);
+		if (!*stamp)
+			return false;
+	}
+	return true;
+}
+
+static void
+append(struct proposal *p, cl_stamp stamp, bool applied,
+    struct st_pending *pending)
+{
+	struct st_entry *e = &pending->entry;
+
+	e->kind = ST_ENTRY_PROPOSAL;
+	e->stamp = stamp;
+	memcpy(e->op.session, p->m->session.p, sizeof e->op.session);
+	e->op.sequence = p->m->sequence;
+	e->op.answered = p->m->answered;
+	e->op.outcome = applied ? CL_APPLIED : CL_FALSE;
+	if (applied) {
+		e->writes = p->m->writes;
+		e->n_writes = p->m->n_writes;
+	}
+	st_group_append(p->group, p->arena, pending);
+	if (!mutate("result_not_kept"))
+		st_results_begin(p->group->results, &e->op, e->index, e->stamp);
+}
+
+/* A stamp for the append, or a refusal; *stamp 0 and none = it waited, and the
+ * caller looks at everything again. */
+static enum cl_refusal
+next_stamp(struct proposal *p, cl_stamp *stamp)
+{
+	enum cl_clock_state why;
+
+	*stamp = st_clock_next(p->node, p->group->last_stamp, &why);
+	if (*stamp)
+		return check_deadline(p, *stamp);
+	if (why == CL_CLOCK_SKEW)
+		return CL_REFUSE_CLOCK;
+	st_clock_wait(p->node);
+	return CL_REFUSE_NONE;
+}
+
+/* An earlier send's result, looked up under the locks: true when it decides. */
+static bool
+found_result(struct proposal *p, bool *again)
+{
+	struct st_result r;
+
+	*again = false;
+	if (mutate("result_not_kept"))
+		return false;
+	switch (st_results_find(p->group->results,
+	    (const uint8_t *)p->m->session.p, p->m->sequence, &r)) {
+	case ST_RESULT_NONE:
+		return false;
+	case ST_RESULT_PENDING:
+		*again = true;
+		return false;
+	case ST_RESULT_KEPT:
+		metric_inc(M_NODE_REPEATED);
+		answer(p, &r);
+		return true;
+	case ST_RESULT_ANSWERED:
+		refuse(p, CL_REFUSE_ANSWERED);
+		return true;
+	case ST_RESULT_CROWDED:
+		refuse(p, CL_REFUSE_BUSY);
+		return true;
+	}
+	UNREACHABLE();
+}
+
+/* Under the locks, conditions known: looks at everything that a wait may have
+ * changed, then appends, with no wait in between. */
+static void
+decide(struct proposal *p, bool applied)
+{
+	struct st_pending pending = {.done = false};
+	cl_stamp stamp = 0;
+
+	for (;;) {
+		enum cl_refusal why = check_now(p);
+		bool again;
+
+		if (!why && found_result(p, &again))
+			return;
+		if (!why && again) {
+			fiber_sleep(p->node->world,
+			    world_mono_us(p->node->world) + REPEAT_WAIT_US);
+			continue;
+		}
+		if (!why)
+			why = next_stamp(p, &stamp);
+		if (why) {
+			refuse(p, why);
+			return;
+		}
+		if (stamp && append_schemas(p, &stamp) &&
+		    stamp <= p->m->deadline)
+			break;
+	}
+	append(p, stamp, applied, &pending);
+	st_pending_wait(&pending);
+	p->out->outcome = applied ? CL_APPLIED : CL_FALSE;
+	p->out->stamp = pending.entry.stamp;
+	p->out->index = pending.entry.index;
+}
+
+/* Its locks are held. A false answer to a first send changes nothing, so it
+ * needs no entry; an earlier copy of a repeated one might still come, and must
+ * find that it was decided. */
+static void
+run_locked(struct proposal *p)
+{
+	bool applied, again;
+
+	if (found_result(p, &again))
+		return;
+	applied = mutate("conditions_unlocked") || conditions_hold(p);
+	if (!applied)
+		metric_inc(M_NODE_FALSE);
+	if (applied || p->m->send > 1) {
+		decide(p, applied);
+		if (p->out->outcome != CL_FALSE)
+			p->out->n_rows = 0;
+		return;
+	}
+	if (st_group_leads(p->group, &p->ballot))
+		p->out->outcome = CL_FALSE;
+	else
+		refuse(p, CL_REFUSE_LEADER);
+	p->out->n_rows = p->out->outcome == CL_FALSE ? p->out->n_rows : 0;
+}
+
+static void
+run(struct proposal *p)
+{
+	enum cl_refusal why = check_now(p);
+	bool again;
+
+	if (!why)
+		why = check_deadline(p, st_now(p->node));
+	if (!why && p->group->n_proposals >= ST_PROPOSALS_MAX)
+		why = CL_REFUSE_BUSY;
+	if (why) {
+		refuse(p, why);
+		return;
+	}
+	if (found_result(p, &again))
+		return;
+	p->group->n_proposals++;
+	if (mutate("conditions_unlocked") && !conditions_hold(p))
+		p->out->outcome = CL_FALSE;
+	else if (lock(p))
+		run_locked(p);
+	else
+		refuse(p, CL_REFUSE_DEADLINE);
+	st_locks_release(&p->group->locks, &p->locks);
+	p->group->n_proposals--;
+}
+
+struct err *
+st_propose(struct st_node *n, struct arena *a, const struct cl_propose *m,
+    uint64_t catalog, struct cl_proposed *out)
+{
+	struct proposal p = {.node = n,
+	    .arena = a,
+	    .m = m,
+	    .out = out,
+	    .catalog = catalog,
+	    .deadline_us = st_mono_of(n, m->deadline)};
+	struct st_gid gid = {m->placement, m->slot, m->epoch};
+	uint64_t from = world_mono_us(n->world);
+	enum cl_refusal why;
+
+	memset(out, 0, sizeof *out);
+	TRY(check_message(a, m));
+	if (m->placement == CL_PLACEMENT_CATALOG)
+		TRY(check_objects(a, m));
+	cond_init(&p.granted, n->world);
+	p.group = st_group_lead(n, gid, catalog, p.deadline_us, &why);
+	if (!p.group) {
+		refuse(&p, why);
+		return NULL;
+	}
+	/* A table that the sender knows may be news here. */
+	if (check_tables(&p) == CL_REFUSE_CATALOG)
+		st_catalog_wait(n, catalog, p.deadline_us);
+	p.ballot = p.group->ballot;
+	run(&p);
+	metric_time(M_NODE_PROPOSE_TIME, world_mono_us(n->world) - from);
+	return NULL;
+}
+
+void
+st_propose_own(struct st_node *n, struct arena *a, struct cl_propose *m)
+{
+	/* A new operation has a session of its own: nothing to answer for. */
+	uint8_t *id = arena_alloc(a, 16);
+
+	world_random(n->world, id, 16);
+	m->session = str_of(id, 16);
+	m->sequence = 1;
+	m->send = 1;
+	m->answered = 0;
+	m->deadline = st_now(n) + CL_STAMP_OF_MS(OWN_DEADLINE);
+}
+
+bool
+st_propose_entry(struct st_group *g, struct arena *a, const struct st_entry *e)
+{
+	struct st_pending p = {.entry = *e};
+	struct st_ballot ballot = g->ballot;
+	enum cl_clock_state why;
+
+	for (;;) {
+		if (!st_group_leads(g, &ballot) ||
+		    g->node->state > ST_NODE_SERVING)
+			return false;
+		p.entry.stamp = st_clock_next(g->node, g->last_stamp, &why);
+		if (p.entry.stamp)
+			break;
+		if (why == CL_CLOCK_SKEW)
+			return false;
+		st_clock_wait(g->node);
+	}
+	st_group_append(g, a, &p);
+	st_pending_wait(&p);
+	return true;
+}

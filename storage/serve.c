@@ -1,0 +1,160 @@
+/* The table of requests: what runs for each kind of message. */
+#include "base/log.h"
+#include "base/metrics.h"
+#include "storage/catalog.h"
+#include "storage/conn.h"
+#include "storage/join.h"
+#include "storage/propose.h"
+#include "storage/read.h"
+
+static struct err *
+serve_ping(struct st_request *r, void *msg)
+{
+	const struct cl_ping *m = msg;
+	struct cl_pong out = {m->sent};
+
+	st_reply(r, CL_MSG_PONG, &out);
+	return NULL;
+}
+
+static struct err *
+serve_join(struct st_request *r, void *msg)
+{
+	struct cl_joined out = {.member = 0};
+
+	TRY(st_join_serve(r->node, r->arena, msg, &out));
+	st_reply(r, CL_MSG_JOINED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_catalog(struct st_request *r, void *msg)
+{
+	struct cl_catalog_page out;
+
+	TRY(st_catalog_get(r->node, r->arena, msg, &out));
+	st_reply(r, CL_MSG_CATALOG, &out);
+	return NULL;
+}
+
+static struct err *
+serve_propose(struct st_request *r, void *msg)
+{
+	struct cl_proposed out;
+
+	TRY(st_propose(r->node, r->arena, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_PROPOSED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_read(struct st_request *r, void *msg)
+{
+	struct cl_rows out;
+
+	TRY(st_read(
+	    r->node, r->arena, msg, r->frame.catalog, r->deadline_us, &out));
+	st_reply(r, CL_MSG_ROWS, &out);
+	return NULL;
+}
+
+static struct err *
+serve_scan(struct st_request *r, void *msg)
+{
+	struct cl_page out;
+
+	TRY(st_scan(r->node, r->arena, msg, STR_NONE, r->frame.catalog,
+	    r->deadline_us, &out));
+	st_reply(r, CL_MSG_PAGE, &out);
+	return NULL;
+}
+
+static struct err *
+serve_scan_more(struct st_request *r, void *msg)
+{
+	const struct cl_scan_more *m = msg;
+	struct cl_page out;
+	void *scan;
+
+	if (!m->resume.len)
+		return ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed scan: no resume key");
+	TRY(cl_msg_decode(r->arena, CL_MSG_SCAN, m->scan, &scan));
+	TRY(st_scan(r->node, r->arena, scan, m->resume, r->frame.catalog,
+	    r->deadline_us, &out));
+	st_reply(r, CL_MSG_PAGE, &out);
+	return NULL;
+}
+
+static struct err *
+serve_counts(struct st_request *r, void *msg)
+{
+	const struct cl_counts_get *m = msg;
+	struct cl_counts out = {.n_tables = 0};
+
+	TRY(st_counts(r->node, r->arena, m->table, &out));
+	st_reply(r, CL_MSG_COUNTS, &out);
+	return NULL;
+}
+
+static struct err *
+serve_status(struct st_request *r, void *msg)
+{
+	struct cl_status out;
+	struct buf b;
+
+	(void)msg;
+	buf_init(&b, r->arena);
+	st_node_status(r->node, &b);
+	out.json = buf_view(&b);
+	st_reply(r, CL_MSG_STATUS, &out);
+	return NULL;
+}
+
+static const struct {
+	uint16_t kind;
+	struct err *(*serve)(struct st_request *r, void *msg);
+} requests[] = {
+    {CL_MSG_PROPOSE, serve_propose},
+    {CL_MSG_READ, serve_read},
+    {CL_MSG_SCAN, serve_scan},
+    {CL_MSG_SCAN_MORE, serve_scan_more},
+    {CL_MSG_CATALOG_GET, serve_catalog},
+    {CL_MSG_COUNTS_GET, serve_counts},
+    {CL_MSG_STATUS_GET, serve_status},
+    {CL_MSG_PING, serve_ping},
+    {CL_MSG_JOIN, serve_join},
+};
+
+static struct err *
+dispatch(struct st_request *r)
+{
+	void *msg;
+
+	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+		if (requests[i].kind != r->frame.kind)
+			continue;
+		TRY(cl_msg_decode(
+		    r->arena, r->frame.kind, r->frame.body, &msg));
+		return requests[i].serve(r, msg);
+	}
+	return ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
+	    "message of kind %u is no request", r->frame.kind);
+}
+
+/* A request that is malformed costs its sender the connection: what else it
+ * sends can't be trusted either. */
+void
+st_serve(struct st_request *r)
+{
+	struct err *e = dispatch(r);
+
+	if (!e)
+		return;
+	LOG(r->node->world, LOG_TRACE, "serve", "failed",
+	    "kind=%u code=%s message=\"%s\"", r->frame.kind, e->sqlstate,
+	    e->message);
+	st_reply_err(r, e);
+	if (err_is(e, ERRCODE_PROTOCOL_VIOLATION))
+		st_conn_malformed(r, e->message);
+}

@@ -1,0 +1,139 @@
+/* What a node says about itself, as JSON. Fields are only ever added. */
+#include <inttypes.h>
+
+#include <jansson.h>
+
+#include "base/fiber.h"
+#include "storage/group.h"
+#include "storage/join.h"
+#include "storage/node_int.h"
+
+static const char *const states[] = {
+    "starting", "serving", "draining", "stopped", "failed"};
+
+static json_t *
+text(struct str s)
+{
+	json_t *j = json_stringn(s.p ? s.p : "", s.len);
+
+	/* A name of bytes that are no text is shown as none. */
+	return j ? j : json_string("");
+}
+
+static json_t *
+hex(const uint8_t *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	char out[64];
+
+	ASSERT(2 * n <= sizeof out);
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digits[p[i] >> 4];
+		out[2 * i + 1] = digits[p[i] & 15];
+	}
+	return json_stringn(out, 2 * n);
+}
+
+static json_t *
+members(const struct st_node *n)
+{
+	json_t *list = json_array();
+	const struct cl_object *o;
+	size_t at = 0;
+
+	while ((o = cl_each(n->catalog.snap, CL_MEMBER, &at))) {
+		const struct cl_member *m = &o->u.member;
+		json_t *j = json_object();
+
+		json_object_set_new(j, "id", json_integer(m->id));
+		json_object_set_new(j, "alias", text(m->alias));
+		json_object_set_new(j, "address", text(m->addr));
+		json_object_set_new(j, "zone", text(m->zone));
+		json_object_set_new(j, "level", json_integer(m->level));
+		json_array_append_new(list, j);
+	}
+	return list;
+}
+
+static json_t *
+groups(const struct st_node *n)
+{
+	json_t *j = json_object();
+	uint64_t entries = 0, proposals = 0;
+	size_t at = 0;
+	void *v;
+
+	while (map_next(n->groups, &at, NULL, &v)) {
+		const struct st_group *g =
+		    TAKE(struct st_group, v, ST_GROUP_MAGIC);
+
+		if (g->state != ST_GROUP_LEADING)
+			continue;
+		entries += g->last - g->trimmed;
+		proposals += g->n_proposals;
+	}
+	json_object_set_new(
+	    j, "known", json_integer((json_int_t)map_count(n->groups)));
+	json_object_set_new(j, "leading", json_integer(n->n_leading));
+	json_object_set_new(
+	    j, "log_entries", json_integer((json_int_t)entries));
+	json_object_set_new(
+	    j, "proposals", json_integer((json_int_t)proposals));
+	return j;
+}
+
+static json_int_t
+count_of(const struct st_node *n, enum cl_kind kind)
+{
+	json_int_t count = 0;
+	size_t at = 0;
+
+	while (cl_each(n->catalog.snap, kind, &at))
+		count++;
+	return count;
+}
+
+static json_t *
+cluster(const struct st_node *n)
+{
+	const struct cl_cluster *c = cl_catalog_cluster(n->catalog.snap);
+	json_t *j = json_object();
+
+	json_object_set_new(j, "id", hex(n->id.cluster, sizeof n->id.cluster));
+	json_object_set_new(j, "slots", json_integer(c ? c->slots : 0));
+	json_object_set_new(
+	    j, "replication", json_integer(c ? c->replication : 0));
+	json_object_set_new(j, "level", json_integer(c ? c->level : 0));
+	return j;
+}
+
+void
+st_node_status(struct st_node *n, struct buf *out)
+{
+	json_t *j = json_object();
+	size_t len;
+
+	json_object_set_new(j, "program", json_string("skaidb-storage"));
+	json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
+	json_object_set_new(j, "state", json_string(states[n->state]));
+	json_object_set_new(j, "member", json_integer(st_node_member(n)));
+	json_object_set_new(j, "incarnation", json_integer(n->id.incarnation));
+	json_object_set_new(j, "address", text(st_own_addr(n)));
+	json_object_set_new(j, "cluster", cluster(n));
+	json_object_set_new(j, "catalog",
+	    json_integer((json_int_t)cl_catalog_version(n->catalog.snap)));
+	json_object_set_new(j, "members", members(n));
+	json_object_set_new(j, "tables", json_integer(count_of(n, CL_TABLE)));
+	json_object_set_new(j, "transitions", json_array());
+	json_object_set_new(j, "groups", groups(n));
+	json_object_set_new(j, "connections", json_integer(n->n_conns));
+	json_object_set_new(
+	    j, "requests", json_integer((json_int_t)n->n_requests));
+	json_object_set_new(j, "writable",
+	    json_boolean(
+		n->state <= ST_NODE_SERVING && engine_writable(n->engine)));
+	len = json_dumpb(j, NULL, 0, JSON_COMPACT);
+	buf_reserve(out, len + 1);
+	out->len += json_dumpb(j, (char *)out->p + out->len, len, JSON_COMPACT);
+	json_decref(j);
+}

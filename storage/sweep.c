@@ -1,0 +1,290 @@
+#include "storage/sweep.h"
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "cluster/key.h"
+#include "storage/catalog.h"
+#include "storage/log.h"
+#include "storage/propose.h"
+
+#define SLICE_ROWS   1000u
+#define LEAD_WAIT_US 5000000u
+
+/* ---- tombstones ---- */
+
+/* What one group has to drop, as an engine job finds it. */
+struct stones {
+	struct arena *arena; /* a root */
+	struct str from;     /* look from this key on */
+	cl_stamp before;     /* only older ones */
+	struct st_gid gid;
+	struct st_forget *list;
+	uint32_t n;
+	bool any; /* some group has tombstones at or behind `from` */
+};
+
+static bool
+read_stone(struct str k, struct st_gid *gid, struct st_forget *f)
+{
+	struct cur c = cur_of(k);
+
+	if (cur_u8(&c) != 'T' || !st_gid_get(&c, gid))
+		return false;
+	f->stamp = cur_be64(&c);
+	f->key = cur_bytes(&c, c.left);
+	return cur_ok(&c);
+}
+
+static void
+stones_job(struct kv *kv, void *arg)
+{
+	struct stones *s = arg;
+	struct kv_cur *c = kv_open(kv, KV_META);
+	struct str k, v;
+	bool more = kv_seek(c, s->from, &k, &v);
+
+	s->n = 0;
+	s->any = false;
+	while (more && s->n < SLICE_ROWS) {
+		struct st_forget f;
+		struct st_gid gid;
+
+		if (!read_stone(k, &gid, &f))
+			break;
+		if (!s->any)
+			s->gid = gid;
+		s->any = true;
+		if (!st_gid_eq(gid, s->gid) || f.stamp >= s->before)
+			break;
+		f.key = arena_str(s->arena, f.key);
+		s->list[s->n++] = f;
+		more = kv_next(c, &k, &v);
+	}
+	kv_close(c);
+}
+
+static bool
+forget(struct st_node *n, struct arena *a, const struct stones *s)
+{
+	struct st_entry e = {.kind = ST_ENTRY_FORGET,
+	    .forget = s->list,
+	    .n_forget = s->n,
+	    .floor = s->list[s->n - 1].stamp};
+	enum cl_refusal why;
+	struct st_group *g = st_group_lead(
+	    n, s->gid, 0, world_mono_us(n->world) + LEAD_WAIT_US, &why);
+
+	return g && st_propose_entry(g, a, &e);
+}
+
+static struct str
+stones_of(struct arena *a, struct st_gid gid)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_u8(&b, 'T');
+	st_gid_put(&b, gid);
+	return buf_view(&b);
+}
+
+static void
+drop_tombstones(struct st_node *n, struct arena *a)
+{
+	cl_stamp age = CL_STAMP_OF_MS(n->conf.tombstone_age_us / 1000);
+	cl_stamp now = st_now(n);
+	struct str from = STR("T");
+
+	if (now <= age)
+		return;
+	while (n->state == ST_NODE_SERVING) {
+		struct st_scratch *scratch = st_scratch_new(n, "tombstones");
+		struct stones s = {
+		    .arena = scratch->arena, .from = from, .before = now - age};
+		bool more;
+
+		s.list = NEW_N(s.arena, struct st_forget, SLICE_ROWS);
+		engine_run(
+		    n->engine, ENGINE_LANE_ANY, ENGINE_READ, stones_job, &s);
+		/* A full slice: the same group again, else the next one. */
+		more = s.n && forget(n, a, &s) && s.n == SLICE_ROWS;
+		if (!more && s.any)
+			from = cl_key_after_prefix(a, stones_of(a, s.gid));
+		st_scratch_free(scratch);
+		if (!s.any)
+			return;
+	}
+}
+
+/* ---- results ---- */
+
+/* A group with traffic forgets by its entries; an idle one gets one entry, a
+ * retry window after its last. */
+static void
+forget_results(struct st_node *n, struct arena *a)
+{
+	cl_stamp window = CL_STAMP_OF_MS(n->conf.retry_window_us / 1000);
+	struct st_entry empty = {.kind = ST_ENTRY_EMPTY};
+	struct st_group **all =
+	    NEW_N(a, struct st_group *, map_count(n->groups) + 1);
+	size_t count = 0, at = 0;
+	void *v;
+
+	/* Groups may be added while an entry is under way. */
+	while (map_next(n->groups, &at, NULL, &v))
+		all[count++] = TAKE(struct st_group, v, ST_GROUP_MAGIC);
+	for (size_t i = 0; i < count; i++) {
+		struct st_group *g = all[i];
+
+		if (g->state != ST_GROUP_LEADING || g->applied != g->last ||
+		    !st_results_sessions(g->results) ||
+		    g->last_stamp + window > st_now(n))
+			continue;
+		st_propose_entry(g, a, &empty);
+	}
+}
+
+/* ---- dropped tables ---- */
+
+struct purge {
+	struct arena *arena; /* a root */
+	const struct cl_catalog *catalog;
+	uint32_t next_id; /* ids below it that are not there are dropped */
+	struct str from;
+	struct str next; /* where to go on */
+	bool done;
+	uint32_t removed;
+};
+
+static bool
+is_dropped(const struct purge *p, uint32_t table)
+{
+	return table >= CL_ID_FIRST && table < p->next_id &&
+	       !cl_catalog_table(p->catalog, table);
+}
+
+static struct str
+table_prefix(struct arena *a, char letter, uint32_t table)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	if (letter)
+		buf_u8(&b, (uint8_t)letter);
+	buf_be32(&b, table);
+	return buf_view(&b);
+}
+
+/* One slice: either skips tables that exist, or removes rows of one that does
+ * not. */
+static void
+purge_job(struct kv *kv, void *arg)
+{
+	struct purge *p = arg;
+	struct kv_cur *c = kv_open(kv, KV_ROWS);
+	struct str k, v;
+	bool more = kv_seek(c, p->from, &k, &v);
+	uint32_t looked = 0, last = 0;
+
+	p->removed = 0;
+	while (more && looked++ < SLICE_ROWS) {
+		uint32_t table = 0;
+		uint16_t slot;
+		struct str rest;
+
+		if (!cl_key_split(k, &table, &slot, &rest))
+			break;
+		if (!is_dropped(p, table)) {
+			if (table == UINT32_MAX)
+				break;
+			p->next = table_prefix(p->arena, 0, table + 1);
+			more = kv_seek(c, p->next, &k, &v);
+			continue;
+		}
+		p->next = arena_str(p->arena, k);
+		kv_del(kv, KV_ROWS, p->next);
+		if (table != last)
+			kv_del_range(kv, KV_META,
+			    table_prefix(p->arena, 'C', table),
+			    table_prefix(p->arena, 'C', table + 1));
+		last = table;
+		p->removed++;
+		more = kv_next(c, &k, &v);
+	}
+	p->done = !more;
+	kv_close(c);
+}
+
+static void
+purge_dropped(struct st_node *n, struct arena *a)
+{
+	const struct cl_catalog *c = st_catalog_pin(n, a);
+	const struct cl_object *counter = cl_find(c, CL_COUNTER, 0);
+	struct str from = STR("\0\0\0\1");
+	bool done = !counter;
+
+	while (!done && n->state == ST_NODE_SERVING) {
+		struct st_scratch *s = st_scratch_new(n, "purge");
+		struct purge p = {.arena = s->arena,
+		    .catalog = c,
+		    .next_id = counter->u.counter.next_id,
+		    .from = from};
+
+		/* It makes room, but needs some first: with a full disk it
+		 * waits for the next round. */
+		done = engine_run(n->engine, ST_LANE_META, ENGINE_WRITE,
+			   purge_job, &p) != ENGINE_OK ||
+		       p.done;
+		metric_add(M_NODE_PURGED, p.removed);
+		if (!done)
+			from = arena_str(a, p.next);
+		st_scratch_free(s);
+	}
+}
+
+/* ---- the fiber ---- */
+
+void
+st_sweep(struct st_node *n)
+{
+	struct arena *a = arena_new(n->arena, "sweep");
+
+	drop_tombstones(n, a);
+	forget_results(n, a);
+	/* After a change twice: what was under way when the table went may have
+	 * been applied after the first pass. */
+	if (n->purge_version != cl_catalog_version(n->catalog.snap)) {
+		n->purge_version = cl_catalog_version(n->catalog.snap);
+		n->purge_again = true;
+		purge_dropped(n, a);
+	} else if (n->purge_again) {
+		n->purge_again = false;
+		purge_dropped(n, a);
+	}
+	st_log_trim_all(n);
+	arena_free(a);
+}
+
+static void
+sweeper(void *arg)
+{
+	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
+
+	while (n->state <= ST_NODE_SERVING) {
+		uint64_t next =
+		    world_mono_us(n->world) + n->conf.sweep_interval_us;
+
+		if (n->state == ST_NODE_SERVING)
+			st_sweep(n);
+		while (n->state <= ST_NODE_SERVING &&
+		       cond_wait(&n->wakeup, next) == WAKE_EVENT)
+			continue;
+	}
+	st_background_end(n);
+}
+
+void
+st_sweep_start(struct st_node *n)
+{
+	st_background(n, "sweep", sweeper);
+}

@@ -27,8 +27,8 @@ dt_leap(int64_t year)
 int
 dt_month_days(int64_t year, int month)
 {
-	static const int8_t days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31,
-	    30, 31};
+	static const int8_t days[12] = {
+	    31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
 	ASSERT(month >= 1 && month <= 12);
 	return days[month - 1] + (month == 2 && dt_leap(year));
@@ -43,7 +43,7 @@ dt_days(int64_t year, int month, int day)
 	int64_t in_year = (153 * m + 2) / 5 + day - 1;
 
 	return era * ERA_DAYS + in_era * 365 + in_era / 4 - in_era / 100 +
-	    in_year - MARCH_TO_2000;
+	       in_year - MARCH_TO_2000;
 }
 
 struct dt_ymd
@@ -167,8 +167,8 @@ dt_round(int64_t us, int p)
 static struct err *
 ts_range(struct arena *a)
 {
-	return ERR(a, ERRCODE_DATETIME_FIELD_OVERFLOW,
-	    "timestamp out of range");
+	return ERR(
+	    a, ERRCODE_DATETIME_FIELD_OVERFLOW, "timestamp out of range");
 }
 
 struct err *
@@ -198,8 +198,8 @@ dt_ts_to_date(int64_t local_us)
 }
 
 struct err *
-dt_ts_to_tstz(struct arena *a, const struct dt_zone *z, int64_t local_us,
-    int64_t *utc_us)
+dt_ts_to_tstz(
+    struct arena *a, const struct dt_zone *z, int64_t local_us, int64_t *utc_us)
 {
 	*utc_us = local_us;
 	if (!dt_ts_finite(local_us))
@@ -209,8 +209,8 @@ dt_ts_to_tstz(struct arena *a, const struct dt_zone *z, int64_t local_us,
 }
 
 struct err *
-dt_tstz_to_ts(struct arena *a, const struct dt_zone *z, int64_t utc_us,
-    int64_t *local_us)
+dt_tstz_to_ts(
+    struct arena *a, const struct dt_zone *z, int64_t utc_us, int64_t *local_us)
 {
 	*local_us = utc_us;
 	if (!dt_ts_finite(utc_us))
@@ -222,6 +222,5 @@ dt_tstz_to_ts(struct arena *a, const struct dt_zone *z, int64_t utc_us,
 __int128
 dt_interval_span(struct ex_interval iv)
 {
-	return (__int128)iv.us +
-	    ((__int128)iv.months * 30 + iv.days) * DT_DAY;
+	return (__int128)iv.us + ((__int128)iv.months * 30 + iv.days) * DT_DAY;
 }

@@ -89,11 +89,9 @@ struct dt_zone {
 };
 /* IANA names in any case, abbreviations ("EST", "cest"), POSIX forms
  * ("UTC+3": three hours WEST). 22023 'time zone "x" not recognized'. */
-struct err *dt_zone_find(struct arena *a, struct str name,
-    struct dt_zone *out);
+struct err *dt_zone_find(struct arena *a, struct str name, struct dt_zone *out);
 /* As SET TimeZone reads it: a bare number ("+02", "-3.5") is hours EAST. */
-struct err *dt_zone_set(struct arena *a, struct str name,
-    struct dt_zone *out);
+struct err *dt_zone_set(struct arena *a, struct str name, struct dt_zone *out);
 struct dt_zone dt_zone_fixed(int32_t seconds_east);
 /* The session's; UTC if env's name is not known. */
 struct dt_zone dt_zone_env(const struct ex_env *env);
@@ -110,7 +108,8 @@ bool dt_zone_canonical(struct arena *a, struct str name, struct str *out);
 /* Closes this thread's cached zones; before the thread ends. */
 void dt_zones_fini(void);
 
-/* ---- conversions with PostgreSQL's range errors (22008), infinity kept ---- */
+/* ---- conversions with PostgreSQL's range errors (22008), infinity kept ----
+ */
 struct err *dt_date_to_ts(struct arena *a, int32_t days, int64_t *local_us);
 int32_t dt_ts_to_date(int64_t local_us);
 /* timestamp <-> timestamptz in a zone. */

@@ -7,7 +7,8 @@
 
 #include "expr/datetime_text.h"
 
-enum { HAVE_YEAR = 1 << 0,
+enum {
+	HAVE_YEAR = 1 << 0,
 	HAVE_MONTH = 1 << 1,
 	HAVE_DAY = 1 << 2,
 	HAVE_YEARDAY = 1 << 3,
@@ -17,7 +18,8 @@ enum { HAVE_YEAR = 1 << 0,
 	HAVE_AMPM = 1 << 7,
 	HAVE_ADBC = 1 << 8,
 	HAVE_WEEKDAY = 1 << 9,
-	HAVE_DATE = HAVE_YEAR | HAVE_MONTH | HAVE_DAY };
+	HAVE_DATE = HAVE_YEAR | HAVE_MONTH | HAVE_DAY
+};
 
 enum meridian { HOURS_24, HOURS_AM, HOURS_PM };
 /* What the word before makes of the next number. */
@@ -54,6 +56,8 @@ digits_at(struct str s, size_t from, size_t n)
 	for (size_t i = from; i < from + n; i++) {
 		if (!isdigit((unsigned char)s.p[i]))
 			return -1;
+		if (v > INT32_MAX / 10 - 1)
+			return INT32_MAX; /* no year */
 		v = v * 10 + (s.p[i] - '0');
 	}
 	return v;
@@ -73,8 +77,6 @@ run_together(struct reader *r, struct str s, unsigned have, unsigned *got)
 		return DT_BAD;
 	if (!fraction && (have & HAVE_DATE) != HAVE_DATE) {
 		if (n >= 6) {
-			if (n > 13)
-				return DT_FIELD;
 			*got = HAVE_DATE;
 			r->tm.ymd.day = digits_at(s, n - 2, 2);
 			r->tm.ymd.month = digits_at(s, n - 4, 2);
@@ -246,7 +248,8 @@ take_date(struct reader *r, struct str s, unsigned *got)
 		have |= one;
 	}
 	*got = have & ~r->have;
-	if ((have & HAVE_DATE) != HAVE_DATE || (*got & HAVE_TIME))
+	/* Only a zone may stand before it. */
+	if ((have & ~(unsigned)(HAVE_YEARDAY | HAVE_ZONE)) != HAVE_DATE)
 		return DT_BAD;
 	return DT_OK;
 }
@@ -362,7 +365,7 @@ take_forever(struct reader *r, struct str s, unsigned *got)
 	} words[] = {
 	    {STR("epoch"), DT_K_EPOCH},
 	    {STR("infinity"), DT_K_INF},
-	    {STR("+infinity"), DT_K_INF},
+
 	    {STR("-infinity"), DT_K_NEG_INF},
 	};
 
@@ -379,8 +382,8 @@ take_forever(struct reader *r, struct str s, unsigned *got)
 static bool
 is_weekday(struct str s)
 {
-	static const struct str extra[] = {STR("tues"), STR("weds"),
-	    STR("thur"), STR("thurs")};
+	static const struct str extra[] = {
+	    STR("tues"), STR("weds"), STR("thur"), STR("thurs")};
 
 	for (int i = 0; i < 7; i++) {
 		struct str name = str_c(dt_day_name[i]);
@@ -399,9 +402,8 @@ take_month(struct reader *r, int month, unsigned *got)
 {
 	*got = HAVE_MONTH;
 	/* A number taken for the month was the day. */
-	if ((r->have & HAVE_MONTH) && !r->text_month &&
-	    !(r->have & HAVE_DAY) && r->tm.ymd.month >= 1 &&
-	    r->tm.ymd.month <= 31) {
+	if ((r->have & HAVE_MONTH) && !r->text_month && !(r->have & HAVE_DAY) &&
+	    r->tm.ymd.month >= 1 && r->tm.ymd.month <= 31) {
 		r->tm.ymd.day = r->tm.ymd.month;
 		*got = HAVE_DAY;
 	}
@@ -424,7 +426,7 @@ take_flag(struct reader *r, struct str s, unsigned *got)
 		r->bc = s.p[0] == 'b';
 		*got = HAVE_ADBC;
 	} else if (str_eq(s, STR("j")) || str_eq(s, STR("jd")) ||
-	    str_eq(s, STR("julian"))) {
+		   str_eq(s, STR("julian"))) {
 		r->pending = PEND_JULIAN;
 	} else if (str_eq(s, STR("dst"))) {
 		*got = HAVE_DST;
@@ -437,8 +439,8 @@ take_flag(struct reader *r, struct str s, unsigned *got)
 }
 
 static enum dt_fail
-take_word(struct reader *r, const struct dt_field *f, const struct dt_field *next,
-    unsigned *got)
+take_word(struct reader *r, const struct dt_field *f,
+    const struct dt_field *next, unsigned *got)
 {
 	const struct dt_abbrev *ab = dt_abbrev_find(f->s);
 	int month = dt_month_of(f->s);
@@ -495,23 +497,21 @@ number_field(struct reader *r, const struct dt_field *f, unsigned *got)
 		return take_date(r, f->s, got);
 	if (point && before > 2)
 		return run_together(r, f->s, have, got);
-	if (f->s.len >= 6 &&
-	    (!(have & HAVE_DATE) || !(have & HAVE_TIME)))
+	if (f->s.len >= 6 && (!(have & HAVE_DATE) || !(have & HAVE_TIME)))
 		return run_together(r, f->s, have, got);
 	return take_number(r, f->s, have, got);
 }
 
 static enum dt_fail
-date_field(struct reader *r, const struct dt_field *f, bool date_first,
-    unsigned *got)
+date_field(
+    struct reader *r, const struct dt_field *f, bool date_first, unsigned *got)
 {
-	bool full = (r->have & (HAVE_MONTH | HAVE_DAY)) ==
-	    (HAVE_MONTH | HAVE_DAY);
+	bool full =
+	    (r->have & (HAVE_MONTH | HAVE_DAY)) == (HAVE_MONTH | HAVE_DAY);
 
 	if (r->pending == PEND_JULIAN)
 		return take_julian(r, f->s, got);
-	if (!full && r->pending == PEND_NONE &&
-	    (!r->time_only || date_first))
+	if (!full && r->pending == PEND_NONE && (!r->time_only || date_first))
 		return take_date(r, f->s, got);
 	if (r->pending != PEND_NONE || isdigit((unsigned char)f->s.p[0])) {
 		r->pending = PEND_NONE;
@@ -543,7 +543,8 @@ take_field(struct reader *r, const struct dt_field *f, size_t i, size_t n)
 	unsigned got = 0;
 	enum dt_fail bad = DT_BAD;
 	/* A time may follow a date, which is then dropped. */
-	bool date_first = i == 0 && n >= 2 &&
+	bool date_first =
+	    i == 0 && n >= 2 &&
 	    (f[n - 1].kind == DT_F_DATE || f[1].kind == DT_F_TIME);
 
 	switch (f[i].kind) {
@@ -690,11 +691,10 @@ struct err *
 dt_parse(struct arena *a, const struct ex_env *env, struct str text,
     enum dt_target target, struct dt_parsed *out)
 {
-	static const char *const names[] = {"date", "time", "timestamp",
-	    "timestamp with time zone"};
-	struct reader r = {.arena = a,
-	    .env = env,
-	    .time_only = target == DT_T_TIME};
+	static const char *const names[] = {
+	    "date", "time", "timestamp", "timestamp with time zone"};
+	struct reader r = {
+	    .arena = a, .env = env, .time_only = target == DT_T_TIME};
 	enum dt_fail bad;
 
 	memset(out, 0, sizeof(*out));

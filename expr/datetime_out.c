@@ -63,8 +63,8 @@ dt_put_date(struct buf *b, const struct ex_env *env, int64_t days)
 void
 dt_put_time(struct buf *b, int64_t us)
 {
-	buf_printf(b, "%02d:%02d:", (int)(us / DT_HOUR),
-	    (int)(us / DT_MIN % 60));
+	buf_printf(
+	    b, "%02d:%02d:", (int)(us / DT_HOUR), (int)(us / DT_MIN % 60));
 	dt_put_seconds(b, us / DT_SEC % 60, us % DT_SEC, 2);
 }
 

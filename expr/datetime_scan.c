@@ -80,7 +80,7 @@ field_of_digits(struct str s, enum dt_field_kind *kind)
 	if (!digit(s, n)) {
 		*kind = DT_F_DATE;
 		while (digit(s, n) || alpha(s, n) ||
-		    (n < s.len && s.p[n] == delim))
+		       (n < s.len && s.p[n] == delim))
 			n++;
 		return n;
 	}
@@ -99,14 +99,17 @@ field_of_digits(struct str s, enum dt_field_kind *kind)
 static bool
 is_core_word(struct str s)
 {
-	static const struct str words[] = {STR("j"), STR("jd"),
-	    STR("julian"), STR("t"), STR("ad"), STR("bc"), STR("am"),
-	    STR("pm"), STR("at"), STR("on"), STR("dst"), STR("now"),
-	    STR("today"), STR("tomorrow"), STR("yesterday"), STR("epoch"),
-	    STR("y"), STR("m"), STR("d"), STR("h"), STR("s"), STR("mm")};
+	static const struct str words[] = {STR("j"), STR("jd"), STR("julian"),
+	    STR("t"), STR("ad"), STR("bc"), STR("am"), STR("pm"), STR("at"),
+	    STR("on"), STR("dst"), STR("now"), STR("today"), STR("tomorrow"),
+	    STR("yesterday"), STR("epoch"), STR("y"), STR("m"), STR("d"),
+	    STR("h"), STR("s"), STR("mm")};
 
 	if (dt_month_of(s))
 		return true;
+	for (int i = 0; i < 7; i++)
+		if (str_ieq(s, str_of(dt_day_name[i], 3)))
+			return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (str_ieq(s, words[i]))
 			return true;
@@ -123,9 +126,8 @@ field_of_letters(struct str s, enum dt_field_kind *kind)
 	*kind = DT_F_WORD;
 	while (alpha(s, n))
 		n++;
-	if (one_of(s, n, "-/.") ||
-	    ((one_of(s, n, "+") || digit(s, n)) &&
-		!is_core_word(str_of(s.p, n)))) {
+	if (one_of(s, n, "-/.") || ((one_of(s, n, "+") || digit(s, n)) &&
+				       !is_core_word(str_of(s.p, n)))) {
 		*kind = DT_F_DATE;
 		while (alpha(s, n) || digit(s, n) || one_of(s, n, "+-/_.:"))
 			n++;
@@ -296,8 +298,7 @@ dt_offset(struct str s, int32_t *east)
 		min = hour % 100;
 		hour /= 100;
 	}
-	if (hour < 0 || hour > 15 || min < 0 || min > 59 || sec < 0 ||
-	    sec > 59)
+	if (hour < 0 || hour > 15 || min < 0 || min > 59 || sec < 0 || sec > 59)
 		return DT_ZONE_RANGE;
 	if (s.len)
 		return DT_BAD;

@@ -7,9 +7,10 @@
 /* How reading fails; the caller knows the text and the type. */
 enum dt_fail {
 	DT_OK,
-	DT_BAD,	        /* invalid input syntax */
+	DT_BAD,         /* invalid input syntax */
 	DT_FIELD,       /* a field is out of range */
-	DT_FIELD_ORDER, /* so is one that DateStyle might have meant otherwise */
+	DT_FIELD_ORDER, /* so is one that DateStyle might have meant otherwise
+			 */
 	DT_ZONE_RANGE,  /* time zone displacement */
 	DT_INTERVAL_RANGE
 };
@@ -31,8 +32,7 @@ struct dt_field {
 };
 #define DT_FIELDS_MAX 25
 /* False when the text is no sequence of fields. `n` may be 0. */
-bool dt_fields(struct arena *a, struct str text, struct dt_field *f,
-    size_t *n);
+bool dt_fields(struct arena *a, struct str text, struct dt_field *f, size_t *n);
 
 /* Whole number at the start of *s, which advances; false when there is none or
  * it does not fit 32 bits (*range tells which). */

@@ -1,4 +1,5 @@
-/* Reading intervals: '1 day 02:03:04', '1-2 3 4:05', '3 months ago', ISO 8601. */
+/* Reading intervals: '1 day 02:03:04', '1-2 3 4:05', '3 months ago', ISO 8601.
+ */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ iv_add_us(struct iv_sum *s, int64_t v, double f, int64_t unit_us)
 	int64_t us;
 
 	return !__builtin_mul_overflow(v, unit_us, &us) &&
-	    !__builtin_add_overflow(s->us, us, &s->us) &&
-	    add_fraction_us(s, f, unit_us);
+	       !__builtin_add_overflow(s->us, us, &s->us) &&
+	       add_fraction_us(s, f, unit_us);
 }
 
 bool
@@ -49,7 +50,7 @@ bool
 iv_add_months(struct iv_sum *s, int64_t v, double f)
 {
 	return !__builtin_add_overflow(s->months, v, &s->months) &&
-	    iv_add_days(s, 0, f, 30);
+	       iv_add_days(s, 0, f, 30);
 }
 
 bool
@@ -59,8 +60,8 @@ iv_add_years(struct iv_sum *s, int64_t v, double f, int32_t unit_years)
 	int32_t months = (int32_t)rint(f * unit_years * 12);
 
 	return !__builtin_mul_overflow(v, unit_years, &years) &&
-	    !__builtin_add_overflow(s->years, years, &s->years) &&
-	    !__builtin_add_overflow(s->months, months, &s->months);
+	       !__builtin_add_overflow(s->years, years, &s->years) &&
+	       !__builtin_add_overflow(s->months, months, &s->months);
 }
 
 /* ---- units ---- */
@@ -211,12 +212,12 @@ struct reader {
 	struct iv_sum sum;
 	int32_t range;
 	enum unit unit; /* of the next number to the left */
-	unsigned seen;	/* 1 << unit */
+	unsigned seen;  /* 1 << unit */
 	bool ago;
 };
 
-#define SEEN_TIME \
-	(1u << U_HOUR | 1u << U_MINUTE | 1u << U_SECOND | 1u << U_MS | \
+#define SEEN_TIME                                                              \
+	(1u << U_HOUR | 1u << U_MINUTE | 1u << U_SECOND | 1u << U_MS |         \
 	    1u << U_US)
 
 static enum dt_fail
@@ -240,16 +241,15 @@ take_clock(struct reader *r, struct str s, bool neg)
 		return bad;
 	/* In MINUTE TO SECOND two numbers are minutes and seconds. */
 	if (r->range == (IV_MINUTE | IV_SECOND) && hour <= 59 && !tm.us &&
-	    memchr(s.p, ':', s.len) ==
-		(const void *)memrchr(s.p, ':', s.len) &&
+	    memchr(s.p, ':', s.len) == (const void *)memrchr(s.p, ':', s.len) &&
 	    !memchr(s.p, '.', s.len)) {
 		tm.sec = tm.min;
 		tm.min = (int)hour;
 		hour = 0;
 	}
 	if (__builtin_mul_overflow(hour, DT_HOUR, &us) ||
-	    __builtin_add_overflow(us,
-		tm.min * DT_MIN + tm.sec * DT_SEC + tm.us, &us))
+	    __builtin_add_overflow(
+		us, tm.min * DT_MIN + tm.sec * DT_SEC + tm.us, &us))
 		return DT_FIELD;
 	if (!iv_add_us(&r->sum, neg ? -us : us, 0, 1))
 		return DT_FIELD;
@@ -273,7 +273,7 @@ read_i64(struct str *s, int64_t *out)
 			return false;
 	*s = str_skip(*s, n);
 	return neg || !__builtin_sub_overflow(0, v, &v) ? (*out = v, true)
-							 : false;
+							: false;
 }
 
 /* years-months */
@@ -284,7 +284,8 @@ take_year_month(struct reader *r, struct str rest, int64_t years, bool neg)
 	bool range;
 
 	rest = str_skip(rest, 1);
-	if (!dt_number(&rest, &months, &range))
+	months = 0;
+	if (rest.len && !dt_number(&rest, &months, &range))
 		return range ? DT_FIELD : DT_BAD;
 	if (months < 0 || months > 11)
 		return DT_FIELD;
@@ -311,8 +312,8 @@ take_number(struct reader *r, struct str s)
 
 	if (r->unit == U_NONE)
 		r->unit = unit_of_range(r->range);
-	if (!isdigit((unsigned char)s.p[0]) && s.p[0] != '.' &&
-	    s.p[0] != '+' && s.p[0] != '-')
+	if (!isdigit((unsigned char)s.p[0]) && s.p[0] != '.' && s.p[0] != '+' &&
+	    s.p[0] != '-')
 		return DT_BAD;
 	if (!read_i64(&rest, &v))
 		return DT_FIELD;
@@ -372,9 +373,9 @@ static bool
 negate(struct iv_sum *s)
 {
 	return !__builtin_sub_overflow(0, s->us, &s->us) &&
-	    !__builtin_sub_overflow(0, s->days, &s->days) &&
-	    !__builtin_sub_overflow(0, s->months, &s->months) &&
-	    !__builtin_sub_overflow(0, s->years, &s->years);
+	       !__builtin_sub_overflow(0, s->days, &s->days) &&
+	       !__builtin_sub_overflow(0, s->months, &s->months) &&
+	       !__builtin_sub_overflow(0, s->years, &s->years);
 }
 
 /* The SQL standard's leading minus holds for all fields. */

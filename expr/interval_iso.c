@@ -157,8 +157,8 @@ basic_date(struct iso *r)
 	int64_t v = r->v;
 
 	return ok(iv_add_years(r->sum, v / 10000, 0, 1) &&
-	    iv_add_months(r->sum, v / 100 % 100, 0) &&
-	    iv_add_days(r->sum, v % 100, r->f, 1));
+		  iv_add_months(r->sum, v / 100 % 100, 0) &&
+		  iv_add_days(r->sum, v % 100, r->f, 1));
 }
 
 static enum dt_fail
@@ -167,8 +167,8 @@ basic_time(struct iso *r)
 	int64_t v = r->v;
 
 	return ok(iv_add_us(r->sum, v / 10000, 0, DT_HOUR) &&
-	    iv_add_us(r->sum, v / 100 % 100, 0, DT_MIN) &&
-	    iv_add_us(r->sum, v % 100, r->f, DT_SEC));
+		  iv_add_us(r->sum, v / 100 % 100, 0, DT_MIN) &&
+		  iv_add_us(r->sum, v % 100, r->f, DT_SEC));
 }
 
 static enum dt_fail

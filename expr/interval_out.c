@@ -38,16 +38,16 @@ time_negative(const struct shown *s)
 static void
 put_clock(struct buf *b, const struct shown *s, int hour_width)
 {
-	buf_printf(b, "%0*lld:%02lld:", hour_width, llabs(s->hour),
-	    llabs(s->min));
+	buf_printf(
+	    b, "%0*lld:%02lld:", hour_width, llabs(s->hour), llabs(s->min));
 	dt_put_seconds(b, llabs(s->sec), llabs(s->us), 2);
 }
 
 /* ---- postgres: 1 year 2 mons -3 days +04:05:06 ---- */
 
 static void
-postgres_part(struct buf *b, long long v, const char *unit, bool *zero,
-    bool *before)
+postgres_part(
+    struct buf *b, long long v, const char *unit, bool *zero, bool *before)
 {
 	if (!v)
 		return;
@@ -69,7 +69,7 @@ put_postgres(struct buf *b, const struct shown *s)
 		return;
 	buf_printf(b, "%s%s", zero ? "" : " ",
 	    time_negative(s) ? "-"
-		: before     ? "+"
+	    : before         ? "+"
 			     : "");
 	put_clock(b, s, 2);
 }
@@ -77,8 +77,8 @@ put_postgres(struct buf *b, const struct shown *s)
 /* ---- postgres_verbose: @ 1 year 2 mons ago ---- */
 
 static void
-verbose_part(struct buf *b, long long v, const char *unit, bool *zero,
-    bool *before)
+verbose_part(
+    struct buf *b, long long v, const char *unit, bool *zero, bool *before)
 {
 	if (!v)
 		return;
@@ -111,8 +111,7 @@ put_verbose(struct buf *b, const struct shown *s)
 		else if (neg != before)
 			buf_u8(b, '-');
 		dt_put_seconds(b, llabs(s->sec), llabs(s->us), 1);
-		buf_printf(b, " sec%s",
-		    llabs(s->sec) != 1 || s->us ? "s" : "");
+		buf_printf(b, " sec%s", llabs(s->sec) != 1 || s->us ? "s" : "");
 		zero = false;
 	}
 	if (zero)
@@ -159,10 +158,10 @@ put_iso(struct buf *b, const struct shown *s)
 static void
 put_sql(struct buf *b, const struct shown *s)
 {
-	bool negative = s->year < 0 || s->month < 0 || s->day < 0 ||
-	    time_negative(s);
+	bool negative =
+	    s->year < 0 || s->month < 0 || s->day < 0 || time_negative(s);
 	bool positive = s->year > 0 || s->month > 0 || s->day > 0 ||
-	    s->hour > 0 || s->min > 0 || s->sec > 0 || s->us > 0;
+			s->hour > 0 || s->min > 0 || s->sec > 0 || s->us > 0;
 	bool months = s->year || s->month, day_time = s->day || has_time(s);
 
 	if (!negative && !positive) {

@@ -21,17 +21,19 @@ enum dt_fail iv_read_iso(struct str text, struct iv_sum *s);
 /* Everything; range is the typmod's (0x7fff: all). */
 struct err *iv_read(struct arena *a, const struct ex_env *env, struct str text,
     int32_t range, struct ex_interval *out);
-void iv_write(struct buf *b, enum ex_intervalstyle style,
-    struct ex_interval iv);
+void iv_write(
+    struct buf *b, enum ex_intervalstyle style, struct ex_interval iv);
 
 /* Masks of a typmod's range. */
-enum { IV_MONTH = 1 << 1,
+enum {
+	IV_MONTH = 1 << 1,
 	IV_YEAR = 1 << 2,
 	IV_DAY = 1 << 3,
 	IV_HOUR = 1 << 10,
 	IV_MINUTE = 1 << 11,
 	IV_SECOND = 1 << 12,
 	IV_FULL = 0x7fff,
-	IV_PRECISION_FULL = 0xffff };
+	IV_PRECISION_FULL = 0xffff
+};
 
 #endif

@@ -13,8 +13,8 @@ bad(struct js_lex *l, const char *fmt, struct str what)
 	/* fmt is a literal with at most one %s. */
 	for (const char *p = fmt; *p; p++)
 		if (p[0] == '%' && p[1] == 's')
-			return err_detail(e, "%.*s%s%s", (int)(p - fmt), fmt,
-			    text, p + 2);
+			return err_detail(
+			    e, "%.*s%s%s", (int)(p - fmt), fmt, text, p + 2);
 	return err_detail(e, "%s", fmt);
 }
 
@@ -137,8 +137,8 @@ put_utf8(struct buf *b, uint32_t c)
 static struct err *
 lone_low(struct js_lex *l)
 {
-	return bad(l,
-	    "Unicode low surrogate must follow a high surrogate.", STR_NONE);
+	return bad(
+	    l, "Unicode low surrogate must follow a high surrogate.", STR_NONE);
 }
 
 static struct err *
@@ -147,9 +147,9 @@ take_code(struct js_lex *l, struct string *s, uint32_t c)
 	if (!l->decode)
 		return NULL;
 	if (c == 0)
-		return err_detail(ERR(l->arena,
-				      ERRCODE_UNTRANSLATABLE_CHARACTER,
-				      "unsupported Unicode escape sequence"),
+		return err_detail(
+		    ERR(l->arena, ERRCODE_UNTRANSLATABLE_CHARACTER,
+			"unsupported Unicode escape sequence"),
 		    "\\u0000 cannot be converted to text.");
 	if (c >= 0xd800 && c <= 0xdbff) {
 		if (s->high)
@@ -163,8 +163,8 @@ take_code(struct js_lex *l, struct string *s, uint32_t c)
 	if (c >= 0xdc00 && c <= 0xdfff) {
 		if (!s->high)
 			return lone_low(l);
-		put_utf8(&s->out,
-		    0x10000 + ((s->high & 0x3ff) << 10) + (c & 0x3ff));
+		put_utf8(
+		    &s->out, 0x10000 + ((s->high & 0x3ff) << 10) + (c & 0x3ff));
 		s->high = 0;
 		return NULL;
 	}
@@ -192,8 +192,8 @@ lex_unicode(struct js_lex *l, struct string *s)
 			    STR_NONE);
 		c = c * 16 +
 		    (uint32_t)(isdigit((unsigned char)h)
-			    ? h - '0'
-			    : tolower((unsigned char)h) - 'a' + 10);
+				   ? h - '0'
+				   : tolower((unsigned char)h) - 'a' + 10);
 	}
 	return take_code(l, s, c);
 }
@@ -217,7 +217,7 @@ lex_escape(struct js_lex *l, struct string *s)
 	at = here(l) ? strchr(from, here(l)) : NULL;
 	if (!at) {
 		while (l->at + n < l->text.len &&
-		    (l->text.p[l->at + n] & 0xc0) == 0x80)
+		       (l->text.p[l->at + n] & 0xc0) == 0x80)
 			n++;
 		return bad(l, "Escape sequence \"\\%s\" is invalid.",
 		    str_of(l->text.p + l->at, n));
@@ -306,8 +306,7 @@ static struct err *
 expected(struct js_lex *l, const char *fmt)
 {
 	if (l->tok == JS_END)
-		return bad(l, "The input string ended unexpectedly.",
-		    STR_NONE);
+		return bad(l, "The input string ended unexpectedly.", STR_NONE);
 	return bad(l, fmt, l->token);
 }
 
@@ -321,9 +320,9 @@ static struct err *
 open_container(struct parser *p, bool object)
 {
 	if (p->stack.len >= JS_DEPTH_MAX)
-		return err_detail(ERR(p->lex.arena,
-				      ERRCODE_STATEMENT_TOO_COMPLEX,
-				      "stack depth limit exceeded"),
+		return err_detail(
+		    ERR(p->lex.arena, ERRCODE_STATEMENT_TOO_COMPLEX,
+			"stack depth limit exceeded"),
 		    "JSON nests deeper than %d levels.", JS_DEPTH_MAX);
 	buf_u8(&p->stack, object ? '{' : '[');
 	if (p->sink->open)
@@ -382,17 +381,17 @@ after_value(struct parser *p, bool *again)
 		if (l->tok == JS_COMMA) {
 			TRY(js_next(l));
 			if (object)
-				TRY(take_key(p,
-				    "Expected string, but found \"%s\"."));
+				TRY(take_key(
+				    p, "Expected string, but found \"%s\"."));
 			*again = true;
 			return NULL;
 		}
 		if (l->tok != (object ? JS_RBRACE : JS_RBRACKET))
-			return expected(l,
-			    object ? "Expected \",\" or \"}\", but found "
-				     "\"%s\"."
-				   : "Expected \",\" or \"]\", but found "
-				     "\"%s\".");
+			return expected(
+			    l, object ? "Expected \",\" or \"}\", but found "
+					"\"%s\"."
+				      : "Expected \",\" or \"]\", but found "
+					"\"%s\".");
 		TRY(close_container(p));
 	}
 	return NULL;
@@ -414,14 +413,14 @@ begin_value(struct parser *p, bool *whole)
 		return close_container(p);
 	*whole = false;
 	if (object)
-		return take_key(p,
-		    "Expected string or \"}\", but found \"%s\".");
+		return take_key(
+		    p, "Expected string or \"}\", but found \"%s\".");
 	return NULL;
 }
 
 struct err *
-js_parse(struct arena *a, struct str text, bool decode,
-    const struct js_sink *sink)
+js_parse(
+    struct arena *a, struct str text, bool decode, const struct js_sink *sink)
 {
 	struct parser p = {
 	    .lex = {.arena = a, .text = text, .decode = decode},
@@ -437,8 +436,8 @@ js_parse(struct arena *a, struct str text, bool decode,
 			TRY(after_value(&p, &again));
 	}
 	if (p.lex.tok != JS_END)
-		return expected(&p.lex,
-		    "Expected end of input, but found \"%s\".");
+		return expected(
+		    &p.lex, "Expected end of input, but found \"%s\".");
 	return NULL;
 }
 

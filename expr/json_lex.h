@@ -26,10 +26,10 @@ enum js_tok {
 struct js_lex {
 	struct arena *arena;
 	struct str text;
-	size_t at;	 /* behind the token */
+	size_t at; /* behind the token */
 	enum js_tok tok;
 	struct str token; /* as written */
-	bool decode;	  /* strings are decoded, and their escapes checked */
+	bool decode;      /* strings are decoded, and their escapes checked */
 	struct str value; /* of a string, if so; in the arena */
 };
 
@@ -46,8 +46,8 @@ struct js_sink {
 	void *arg;
 };
 /* Parses one whole value; depth is limited (54001). */
-struct err *js_parse(struct arena *a, struct str text, bool decode,
-    const struct js_sink *sink);
+struct err *js_parse(
+    struct arena *a, struct str text, bool decode, const struct js_sink *sink);
 
 /* The string in quotes, escaped as PostgreSQL does. */
 void js_quote(struct buf *b, struct str s);

@@ -8,7 +8,7 @@
 
 struct node {
 	enum js_tok tok; /* JS_LBRACE, JS_LBRACKET, or a scalar */
-	struct str key;	 /* inside an object */
+	struct str key;  /* inside an object */
 	struct str value;
 	struct node *parent, *first, *last, *next;
 	size_t n;

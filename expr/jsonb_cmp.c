@@ -122,9 +122,8 @@ string_byte(struct str *s)
 		for (int i = 4; i < 6; i++) {
 			char h = s->p[i];
 
-			v = v * 16 +
-			    (isdigit((unsigned char)h) ? h - '0'
-						       : h - 'a' + 10);
+			v = v * 16 + (isdigit((unsigned char)h) ? h - '0'
+								: h - 'a' + 10);
 		}
 		*s = str_skip(*s, 6);
 		return v;
@@ -227,8 +226,8 @@ jsonb_cmp(struct str x, struct str y)
 	if (is_container(rx) != is_container(ry)) {
 		struct str c = is_container(rx) ? x : y;
 		/* A scalar is an array of one, below real ones. */
-		bool scalar_less = rank_of(c) == RANK_OBJECT ||
-		    count_members(c) >= 1;
+		bool scalar_less =
+		    rank_of(c) == RANK_OBJECT || count_members(c) >= 1;
 
 		return is_container(rx) == scalar_less ? 1 : -1;
 	}
@@ -394,8 +393,8 @@ get_open(struct unkey *u, uint8_t rank)
 			return false;
 		if (!real)
 			return !u->stack.len && !u->out.len && l.left == 1 &&
-			    get_scalar(&u->c, cur_u8(&u->c), u->arena,
-				&u->out);
+			       get_scalar(
+				   &u->c, cur_u8(&u->c), u->arena, &u->out);
 	}
 	if (!cur_ok(&u->c) ||
 	    u->stack.len >= JS_DEPTH_MAX * sizeof(struct level))
@@ -445,8 +444,7 @@ jsonb_of_key(struct arena *a, struct str key, struct str *out)
 		if (!cur_ok(&u.c) ||
 		    !(is_container((enum rank)rank)
 			    ? get_open(&u, rank)
-			    : u.stack.len &&
-				get_scalar(&u.c, rank, a, &u.out)))
+			    : u.stack.len && get_scalar(&u.c, rank, a, &u.out)))
 			return false;
 		if (!get_between(&u))
 			return false;

@@ -38,13 +38,12 @@ unpack(struct str x, enum num_cls *cls, int *scale, bool *neg, struct str *mag)
 	*scale = 0;
 	*neg = false;
 	if (head <= 2) {
-		*cls = head == 0 ? NUM_NAN
-		    : head == 1	 ? NUM_NEGINF
-				 : NUM_POSINF;
+		*cls = head == 0   ? NUM_NAN
+		       : head == 1 ? NUM_NEGINF
+				   : NUM_POSINF;
 		return !mag->len;
 	}
-	if (head < HEAD_FINITE ||
-	    head > HEAD_FINITE + 2 * NUM_SCALE_MAX + 1)
+	if (head < HEAD_FINITE || head > HEAD_FINITE + 2 * NUM_SCALE_MAX + 1)
 		return false;
 	*cls = NUM_FINITE;
 	*scale = (int)((head - HEAD_FINITE) / 2);
@@ -113,8 +112,8 @@ num_pack(struct arena *a, const struct num *n)
 		return num_special(a, n->cls);
 	buf_init(&b, a);
 	buf_reserve(&b, bytes + 4);
-	buf_varint(&b,
-	    HEAD_FINITE + 2 * (uint64_t)n->scale + (mpz_sgn(n->m) < 0));
+	buf_varint(
+	    &b, HEAD_FINITE + 2 * (uint64_t)n->scale + (mpz_sgn(n->m) < 0));
 	if (mpz_sgn(n->m)) {
 		p = buf_reserve(&b, bytes);
 		mpz_export(p, &got, -1, 1, 0, 0, n->m);
@@ -135,9 +134,9 @@ struct err *
 num_store(struct arena *a, struct num *n, struct str *out)
 {
 	bool fits = n->cls != NUM_FINITE ||
-	    (n->scale <= NUM_SCALE_MAX &&
-		(mpz_size(n->m) <= 1 ||
-		    num_digits(n->m) - n->scale <= NUM_INT_DIGITS));
+		    (n->scale <= NUM_SCALE_MAX &&
+			(mpz_size(n->m) <= 1 ||
+			    num_digits(n->m) - n->scale <= NUM_INT_DIGITS));
 
 	*out = STR_NONE;
 	if (fits)
@@ -174,6 +173,8 @@ num_digits(const mpz_t m)
 void
 num_quot(mpz_t q, const mpz_t x, const mpz_t y, enum num_round_mode mode)
 {
+	/* q may be x, and the quotient 0: its sign is that of x / y. */
+	bool neg = (mpz_sgn(x) < 0) != (mpz_sgn(y) < 0);
 	mpz_t r;
 
 	switch (mode) {
@@ -193,8 +194,7 @@ num_quot(mpz_t q, const mpz_t x, const mpz_t y, enum num_round_mode mode)
 	mpz_tdiv_qr(q, r, x, y);
 	mpz_mul_2exp(r, r, 1);
 	if (mpz_cmpabs(r, y) >= 0) {
-		/* The quotient may be 0: its sign is that of x / y. */
-		if ((mpz_sgn(x) < 0) != (mpz_sgn(y) < 0))
+		if (neg)
 			mpz_sub_ui(q, q, 1);
 		else
 			mpz_add_ui(q, q, 1);
@@ -211,10 +211,9 @@ drop_digits(struct num *n, long drop, enum num_round_mode mode)
 	if (drop > (long)mpz_sizeinbase(n->m, 10) + 1) {
 		int sign = mpz_sgn(n->m);
 
-		mpz_set_si(n->m,
-		    mode == NUM_FLOOR && sign < 0      ? -1
-			: mode == NUM_CEIL && sign > 0 ? 1
-						       : 0);
+		mpz_set_si(n->m, mode == NUM_FLOOR && sign < 0  ? -1
+				 : mode == NUM_CEIL && sign > 0 ? 1
+								: 0);
 		return;
 	}
 	mpz_init(p);
@@ -375,9 +374,9 @@ scan_value(struct arena *a, const struct scan *s, struct num *n)
 		mpz_neg(n->m, n->m);
 	if (s->scale < 0)
 		add_digits(n, -s->scale);
-	n->scale = s->scale < 0 ? 0
-	    : s->scale > INT32_MAX ? INT32_MAX
-				   : (int)s->scale;
+	n->scale = s->scale < 0           ? 0
+		   : s->scale > INT32_MAX ? INT32_MAX
+					  : (int)s->scale;
 	return true;
 }
 
@@ -408,8 +407,7 @@ scan_special(struct str t, enum num_cls *cls)
 }
 
 struct err *
-num_parse_typmod(struct arena *a, struct str text, int32_t typmod,
-    struct str *out)
+num_parse(struct arena *a, struct str text, struct str *out)
 {
 	struct str t = text;
 	enum num_cls cls;
@@ -419,8 +417,10 @@ num_parse_typmod(struct arena *a, struct str text, int32_t typmod,
 	*out = STR_NONE;
 	while (t.len && isspace((unsigned char)t.p[0]))
 		t = str_skip(t, 1);
-	if (scan_special(t, &cls))
-		return num_typmod(a, num_special(a, cls), typmod, out);
+	if (scan_special(t, &cls)) {
+		*out = num_special(a, cls);
+		return NULL;
+	}
 	if (!scan_number(t, &s))
 		return ERR(a, ERRCODE_INVALID_TEXT_REPRESENTATION,
 		    "invalid input syntax for type numeric: \"%.*s\"",
@@ -429,13 +429,7 @@ num_parse_typmod(struct arena *a, struct str text, int32_t typmod,
 		num_fini(&n);
 		return num_overflow(a);
 	}
-	return num_coerce(a, &n, typmod, out);
-}
-
-struct err *
-num_parse(struct arena *a, struct str text, struct str *out)
-{
-	return num_parse_typmod(a, text, -1, out);
+	return num_store(a, &n, out);
 }
 
 void
@@ -447,10 +441,9 @@ num_text(struct buf *b, struct str x)
 
 	num_load(&n, x);
 	if (n.cls != NUM_FINITE) {
-		buf_str(b,
-		    n.cls == NUM_NAN		? STR("NaN")
-			: n.cls == NUM_POSINF ? STR("Infinity")
-					      : STR("-Infinity"));
+		buf_str(b, n.cls == NUM_NAN      ? STR("NaN")
+			   : n.cls == NUM_POSINF ? STR("Infinity")
+						 : STR("-Infinity"));
 		num_fini(&n);
 		return;
 	}
@@ -508,8 +501,8 @@ num_of_i64(struct arena *a, int64_t v)
 struct str
 num_of_i128(struct arena *a, __int128 v)
 {
-	unsigned __int128 m = v < 0 ? -(unsigned __int128)v
-				    : (unsigned __int128)v;
+	unsigned __int128 m =
+	    v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
 	struct buf b;
 
 	buf_init(&b, a);
@@ -552,17 +545,17 @@ num_of_real(struct arena *a, double v)
 static const char *
 int_name(uint32_t type)
 {
-	return type == EX_INT2 ? "smallint"
-	    : type == EX_INT4  ? "integer"
-			       : "bigint";
+	return type == EX_INT2   ? "smallint"
+	       : type == EX_INT4 ? "integer"
+				 : "bigint";
 }
 
 struct err *
 num_to_int(struct arena *a, struct str x, uint32_t type, int64_t *out)
 {
-	int64_t min = type == EX_INT2 ? INT16_MIN
-	    : type == EX_INT4	      ? INT32_MIN
-				      : INT64_MIN;
+	int64_t min = type == EX_INT2   ? INT16_MIN
+		      : type == EX_INT4 ? INT32_MIN
+					: INT64_MIN;
 	struct num n;
 	bool fits;
 
@@ -598,8 +591,8 @@ num_to_double(struct arena *a, struct str x, uint32_t type, double *out)
 	num_text(&b, x);
 	text = buf_cstr(&b);
 	errno = 0;
-	*out = type == EX_FLOAT4 ? (double)strtof(text, NULL)
-				 : strtod(text, NULL);
+	*out =
+	    type == EX_FLOAT4 ? (double)strtof(text, NULL) : strtod(text, NULL);
 	if (errno == ERANGE && (*out == 0 || isinf(*out))) {
 		*out = 0;
 		return ERR(a, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
@@ -619,9 +612,9 @@ num_approx(struct str x)
 	num_load(&n, x);
 	if (n.cls != NUM_FINITE) {
 		num_fini(&n);
-		return n.cls == NUM_NAN	     ? (double)NAN
-		    : n.cls == NUM_POSINF ? HUGE_VAL
-					  : -HUGE_VAL;
+		return n.cls == NUM_NAN      ? (double)NAN
+		       : n.cls == NUM_POSINF ? HUGE_VAL
+					     : -HUGE_VAL;
 	}
 	h = num_head(&n);
 	for (int i = 0; i < h.n; i++)
@@ -778,9 +771,9 @@ num_to_key(struct arena *a, struct str x, struct cl_num *out)
 	*out = (struct cl_num){.cls = CL_NUM_FINITE};
 	num_load(&n, x);
 	if (n.cls != NUM_FINITE) {
-		out->cls = n.cls == NUM_NAN ? CL_NUM_NAN
-		    : n.cls == NUM_POSINF   ? CL_NUM_POS_INF
-					    : CL_NUM_NEG_INF;
+		out->cls = n.cls == NUM_NAN      ? CL_NUM_NAN
+			   : n.cls == NUM_POSINF ? CL_NUM_POS_INF
+						 : CL_NUM_NEG_INF;
 	} else if (mpz_sgn(n.m)) {
 		out->sign = mpz_sgn(n.m);
 		mpz_abs(n.m, n.m);
@@ -805,8 +798,8 @@ key_digits_ok(const struct cl_num *k)
 		if (!isdigit((unsigned char)k->digits.p[i]))
 			return false;
 	return k->digits.len <= NUM_INT_DIGITS + NUM_SCALE_MAX &&
-	    k->exp <= NUM_INT_DIGITS && k->exp > -NUM_SCALE_MAX &&
-	    (long)k->digits.len - k->exp <= NUM_SCALE_MAX;
+	       k->exp <= NUM_INT_DIGITS && k->exp > -NUM_SCALE_MAX &&
+	       (long)k->digits.len - k->exp <= NUM_SCALE_MAX;
 }
 
 bool
@@ -818,10 +811,9 @@ num_of_key(struct arena *a, const struct cl_num *k, struct str *out)
 
 	*out = STR_NONE;
 	if (k->cls != CL_NUM_FINITE) {
-		*out = num_special(a,
-		    k->cls == CL_NUM_NAN	   ? NUM_NAN
-			: k->cls == CL_NUM_POS_INF ? NUM_POSINF
-						   : NUM_NEGINF);
+		*out = num_special(a, k->cls == CL_NUM_NAN       ? NUM_NAN
+				      : k->cls == CL_NUM_POS_INF ? NUM_POSINF
+								 : NUM_NEGINF);
 		return true;
 	}
 	if (!k->sign) {

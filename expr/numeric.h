@@ -38,11 +38,11 @@ struct str num_of_double(struct arena *a, double v);
 struct str num_of_real(struct arena *a, double v);
 /* Rounds half away from zero; type is EX_INT2, EX_INT4 or EX_INT8. 22003
  * "integer out of range"; 0A000 for NaN and infinities. */
-struct err *num_to_int(struct arena *a, struct str x, uint32_t type,
-    int64_t *out);
+struct err *num_to_int(
+    struct arena *a, struct str x, uint32_t type, int64_t *out);
 /* 22003 when x is beyond the type's range; type is EX_FLOAT4 or EX_FLOAT8. */
-struct err *num_to_double(struct arena *a, struct str x, uint32_t type,
-    double *out);
+struct err *num_to_double(
+    struct arena *a, struct str x, uint32_t type, double *out);
 /* For estimates: never fails, +-inf beyond the range. */
 double num_approx(struct str x);
 
@@ -59,24 +59,24 @@ int num_cmp(struct str x, struct str y);
 /* ---- arithmetic: PostgreSQL's result scales ---- */
 struct str num_neg(struct arena *a, struct str x);
 struct str num_abs(struct arena *a, struct str x);
-struct err *num_add(struct arena *a, struct str x, struct str y,
-    struct str *out);
-struct err *num_sub(struct arena *a, struct str x, struct str y,
-    struct str *out);
-struct err *num_mul(struct arena *a, struct str x, struct str y,
-    struct str *out);
+struct err *num_add(
+    struct arena *a, struct str x, struct str y, struct str *out);
+struct err *num_sub(
+    struct arena *a, struct str x, struct str y, struct str *out);
+struct err *num_mul(
+    struct arena *a, struct str x, struct str y, struct str *out);
 /* 22012 when y is zero, for the next three. */
-struct err *num_div(struct arena *a, struct str x, struct str y,
-    struct str *out);
+struct err *num_div(
+    struct arena *a, struct str x, struct str y, struct str *out);
 struct err *num_div_trunc(struct arena *a, struct str x, struct str y,
     struct str *out); /* div(x, y) */
-struct err *num_mod(struct arena *a, struct str x, struct str y,
-    struct str *out);
+struct err *num_mod(
+    struct arena *a, struct str x, struct str y, struct str *out);
 /* scale may be negative (round(1234, -2) is 1200). */
-struct err *num_round(struct arena *a, struct str x, int scale,
-    struct str *out);
-struct err *num_trunc(struct arena *a, struct str x, int scale,
-    struct str *out);
+struct err *num_round(
+    struct arena *a, struct str x, int scale, struct str *out);
+struct err *num_trunc(
+    struct arena *a, struct str x, int scale, struct str *out);
 struct err *num_floor(struct arena *a, struct str x, struct str *out);
 struct err *num_ceil(struct arena *a, struct str x, struct str *out);
 /* Drops zeros at the end of the fraction. */
@@ -84,14 +84,14 @@ struct str num_trim_scale(struct arena *a, struct str x);
 struct err *num_sqrt(struct arena *a, struct str x, struct str *out);
 struct err *num_exp(struct arena *a, struct str x, struct str *out);
 struct err *num_ln(struct arena *a, struct str x, struct str *out);
-struct err *num_log(struct arena *a, struct str base, struct str x,
-    struct str *out);
-struct err *num_power(struct arena *a, struct str x, struct str y,
-    struct str *out);
+struct err *num_log(
+    struct arena *a, struct str base, struct str x, struct str *out);
+struct err *num_power(
+    struct arena *a, struct str x, struct str y, struct str *out);
 /* numeric(p,s): rounds to the scale; 22003 "numeric field overflow". typmod as
  * in pg_attribute; -1 changes nothing. */
-struct err *num_typmod(struct arena *a, struct str x, int32_t typmod,
-    struct str *out);
+struct err *num_typmod(
+    struct arena *a, struct str x, int32_t typmod, struct str *out);
 
 /* ---- sums that leave no garbage: sum() and avg() ---- */
 struct num_sum;
@@ -99,8 +99,8 @@ struct num_sum *num_sum_new(struct arena *a);
 void num_sum_add(struct num_sum *s, struct str x);
 void num_sum_add_i64(struct num_sum *s, int64_t v);
 /* The sum so far, in a. */
-struct err *num_sum_get(struct arena *a, const struct num_sum *s,
-    struct str *out);
+struct err *num_sum_get(
+    struct arena *a, const struct num_sum *s, struct str *out);
 
 /* ---- keys ---- */
 /* The parts of x for cl_key_num; digits live in a. */

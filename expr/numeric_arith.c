@@ -12,9 +12,9 @@ both_finite(const struct num *x, const struct num *y)
 static int
 sign_of(const struct num *n)
 {
-	return n->cls == NUM_FINITE ? mpz_sgn(n->m)
-	    : n->cls == NUM_NEGINF	? -1
-				: 1;
+	return n->cls == NUM_FINITE   ? mpz_sgn(n->m)
+	       : n->cls == NUM_NEGINF ? -1
+				      : 1;
 }
 
 static enum num_cls
@@ -70,10 +70,10 @@ static struct err *
 add_signed(struct arena *a, struct num *p, struct num *q, struct str *out)
 {
 	if (!both_finite(p, q)) {
-		enum num_cls cls = p->cls == NUM_FINITE ? q->cls
-		    : q->cls == NUM_FINITE		 ? p->cls
-		    : p->cls == q->cls			 ? p->cls
-							 : NUM_NAN;
+		enum num_cls cls = p->cls == NUM_FINITE   ? q->cls
+				   : q->cls == NUM_FINITE ? p->cls
+				   : p->cls == q->cls     ? p->cls
+							  : NUM_NAN;
 		return give_special(a, p, q, cls, out);
 	}
 	align(p, q);
@@ -148,8 +148,8 @@ div_special(struct arena *a, struct num *p, struct num *q, struct str *out)
 			return give_special(a, p, q, NUM_NAN, out);
 		if (!mpz_sgn(q->m))
 			return zero_divide(a, p, q);
-		return give_special(a, p, q, inf_of(sign_of(p) * sign_of(q)),
-		    out);
+		return give_special(
+		    a, p, q, inf_of(sign_of(p) * sign_of(q)), out);
 	}
 	num_fini(p);
 	num_fini(q);
@@ -180,8 +180,7 @@ div_scale(const struct num *x, const struct num *y)
 
 /* p = p / q to `scale` places. */
 static void
-div_to(struct num *p, const struct num *q, int scale,
-    enum num_round_mode mode)
+div_to(struct num *p, const struct num *q, int scale, enum num_round_mode mode)
 {
 	int shift = scale + q->scale - p->scale;
 	mpz_t f;
@@ -200,8 +199,7 @@ div_to(struct num *p, const struct num *q, int scale,
 }
 
 static struct err *
-divide(struct arena *a, struct str x, struct str y, bool whole,
-    struct str *out)
+divide(struct arena *a, struct str x, struct str y, bool whole, struct str *out)
 {
 	struct num p, q;
 
@@ -304,8 +302,8 @@ num_trim_scale(struct arena *a, struct str x)
 	struct num n;
 
 	num_load(&n, x);
-	while (n.cls == NUM_FINITE && n.scale > 0 &&
-	    mpz_divisible_ui_p(n.m, 10)) {
+	while (
+	    n.cls == NUM_FINITE && n.scale > 0 && mpz_divisible_ui_p(n.m, 10)) {
 		mpz_divexact_ui(n.m, n.m, 10);
 		n.scale--;
 	}

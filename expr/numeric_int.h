@@ -27,9 +27,6 @@ struct err *num_overflow(struct arena *a) MUST_USE;
 /* Applies a typmod (-1: none), packs and ends n. */
 struct err *num_coerce(
     struct arena *a, struct num *n, int32_t typmod, struct str *out);
-/* num_parse with a typmod, which may save a value beyond the limits. */
-struct err *num_parse_typmod(
-    struct arena *a, struct str text, int32_t typmod, struct str *out);
 
 void num_pow10(mpz_t out, unsigned long n);
 /* Decimal digits of |m|; 0 for 0. Exact. */

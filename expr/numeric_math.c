@@ -10,7 +10,7 @@
 #include "expr/numeric_int.h"
 
 #define SIG_DIGITS_MIN 16
-#define GUARD	       96
+#define GUARD          96
 #define POWER_EXACT    400000 /* bits of an exact integer power */
 
 static unsigned long
@@ -53,8 +53,8 @@ num_sqrt(struct arena *a, struct str x, struct str *out)
 	num_load(&n, x);
 	if (n.cls != NUM_FINITE)
 		return give_special(a, &n, n.cls, out);
-	scale = clamp_display(
-	    SIG_DIGITS_MIN - (num_head(&n).weight * 2 + 1), &n);
+	scale =
+	    clamp_display(SIG_DIGITS_MIN - (num_head(&n).weight * 2 + 1), &n);
 	/* sqrt(m * 10^(2(scale+1) - s)) has one digit more than shown: its
 	 * floor decides the rounding, since no root ends in exactly 5. */
 	mpz_init(f);
@@ -331,7 +331,7 @@ static struct err *
 log_special(struct arena *a, struct num *b, struct num *n, struct str *out)
 {
 	bool nan = b->cls == NUM_NAN || n->cls == NUM_NAN ||
-	    (b->cls != NUM_FINITE && n->cls != NUM_FINITE);
+		   (b->cls != NUM_FINITE && n->cls != NUM_FINITE);
 	bool base_inf = b->cls != NUM_FINITE;
 
 	num_fini(b);
@@ -421,8 +421,8 @@ is_odd(const struct num *n)
 
 /* n = base^exp by logarithms; the sign comes from the caller. */
 static void
-power_by_ln(struct num *n, struct num *base, const mpz_t exp,
-    int exp_scale, int scale)
+power_by_ln(
+    struct num *n, struct num *base, const mpz_t exp, int exp_scale, int scale)
 {
 	unsigned long prec;
 	double weight;
@@ -469,8 +469,8 @@ power_exact(struct num *n, const struct num *base, long e, int scale)
 		n->scale = base->scale * (int)u;
 		num_rescale(n, scale, NUM_HALF_AWAY);
 	} else {
-		num_pow10(f,
-		    (unsigned long)base->scale * u + (unsigned long)scale);
+		num_pow10(
+		    f, (unsigned long)base->scale * u + (unsigned long)scale);
 		num_quot(n->m, f, p, NUM_HALF_AWAY);
 		n->scale = scale;
 	}
@@ -503,8 +503,8 @@ log10_of(const struct num *base)
 }
 
 static struct err *
-power_int(struct arena *a, struct num *base, long e, int e_scale,
-    struct str *out)
+power_int(
+    struct arena *a, struct num *base, long e, int e_scale, struct str *out)
 {
 	double f = mpz_sgn(base->m) ? (double)e * log10_of(base) : 0;
 	struct num n;
@@ -514,12 +514,9 @@ power_int(struct arena *a, struct num *base, long e, int e_scale,
 	if (f > NUM_INT_DIGITS)
 		return num_overflow(a);
 	num_init(&n);
-	if (f + 1 < -NUM_DISPLAY_MAX)
-		return give_zero(a, &n, NUM_DISPLAY_MAX, out);
-	scale = clamp_display(SIG_DIGITS_MIN - (int)f, base);
-	if (scale < e_scale)
-		scale = e_scale > NUM_DISPLAY_MAX ? NUM_DISPLAY_MAX : e_scale;
-	if (!mpz_sgn(base->m) && e != 0)
+	/* As PostgreSQL 15 has it: not by the size of the result. */
+	scale = clamp_display(SIG_DIGITS_MIN, base);
+	if ((!mpz_sgn(base->m) && e != 0) || f + 1 < -scale)
 		return give_zero(a, &n, scale, out);
 	if (!power_exact(&n, base, e, scale)) {
 		bool neg = mpz_sgn(base->m) < 0 && (e & 1);
@@ -568,7 +565,7 @@ power_finite(struct arena *a, struct num *x, struct num *y, struct str *out)
 		e = mpz_fits_sint_p(t.m) ? mpz_get_si(t.m) : LONG_MAX;
 		num_fini(&t);
 		if (e != LONG_MAX)
-			return power_int(a, x, e, y->scale, out);
+			return power_int(a, x, e, out);
 	}
 	if (!mpz_sgn(x->m)) {
 		num_init(&t);
@@ -645,7 +642,7 @@ num_power(struct arena *a, struct str x, struct str y, struct str *out)
 	if (p.cls == NUM_FINITE && q.cls == NUM_FINITE) {
 		e = power_finite(a, &p, &q, out);
 	} else if (p.cls == NUM_NEGINF && !is_integer(&q) &&
-	    q.cls == NUM_FINITE) {
+		   q.cls == NUM_FINITE) {
 		e = ERR(a, ERRCODE_INVALID_ARGUMENT_FOR_POWER_FUNCTION,
 		    "a negative number raised to a non-integer power yields a "
 		    "complex result");

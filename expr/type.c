@@ -125,8 +125,8 @@ ex_type_of_tag(enum cl_tag tag)
 /* ---- wrappers ---- */
 
 struct err *
-ex_in(struct arena *a, const struct ex_env *env, uint32_t type,
-    int32_t typmod, struct str text, struct val *out)
+ex_in(struct arena *a, const struct ex_env *env, uint32_t type, int32_t typmod,
+    struct str text, struct val *out)
 {
 	const struct ex_type *t = ex_type(type);
 
@@ -180,8 +180,8 @@ ex_key_put(struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 }
 
 bool
-ex_key_get(struct cur *c, struct cl_key_order o, struct arena *a,
-    uint32_t type, struct val *v)
+ex_key_get(struct cur *c, struct cl_key_order o, struct arena *a, uint32_t type,
+    struct val *v)
 {
 	const struct ex_type *t;
 	struct cl_key_head head;
@@ -207,8 +207,7 @@ struct err *
 ex_bad_text(struct arena *a, const char *type, struct str text)
 {
 	return ERR(a, ERRCODE_INVALID_TEXT_REPRESENTATION,
-	    "invalid input syntax for type %s: \"%.*s\"", type,
-	    STR_FMT(text));
+	    "invalid input syntax for type %s: \"%.*s\"", type, STR_FMT(text));
 }
 
 struct err *
@@ -282,15 +281,15 @@ ex_cmp_bytes(struct val x, struct val y)
 }
 
 void
-ex_key_enc_bytes(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+ex_key_enc_bytes(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	cl_key_bytes(b, tag, o, v.u.s);
 }
 
 bool
-ex_key_dec_bytes(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+ex_key_dec_bytes(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return cl_key_read_bytes(c, o, a, &v->u.s);
 }
@@ -328,15 +327,15 @@ ex_cmp_int(struct val x, struct val y)
 }
 
 void
-ex_key_enc_int(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+ex_key_enc_int(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	cl_key_int(b, tag, o, v.u.i);
 }
 
 bool
-ex_key_dec_int(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+ex_key_dec_int(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	(void)a;
 	return cl_key_read_int(c, o, &v->u.i);

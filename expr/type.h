@@ -10,12 +10,7 @@
  * nodes never need it (only immutable functions travel). */
 enum ex_datestyle { EX_ISO, EX_SQL, EX_GERMAN, EX_POSTGRES };
 enum ex_dateorder { EX_MDY, EX_DMY, EX_YMD };
-enum ex_intervalstyle {
-	EX_IV_POSTGRES,
-	EX_IV_VERBOSE,
-	EX_IV_SQL,
-	EX_IV_ISO
-};
+enum ex_intervalstyle { EX_IV_POSTGRES, EX_IV_VERBOSE, EX_IV_SQL, EX_IV_ISO };
 struct ex_env {
 	enum ex_datestyle datestyle;
 	enum ex_dateorder dateorder;
@@ -46,8 +41,8 @@ struct ex_type {
 	int16_t len;          /* typlen; -1 variable */
 	char category;        /* 'N', 'S', 'B', 'D', 'T', 'U', 'X' */
 	bool preferred;
-	uint32_t array;       /* OID of its array type, for pg_type */
-	enum cl_tag tag;      /* in rows and open tables' keys */
+	uint32_t array;  /* OID of its array type, for pg_type */
+	enum cl_tag tag; /* in rows and open tables' keys */
 
 	/* Text form to value and back. typmod -1 = none; in() applies it as an
 	 * explicit cast of a literal does. */
@@ -55,8 +50,8 @@ struct ex_type {
 	    struct str text, int32_t typmod, struct val *out);
 	void (*out)(struct buf *b, const struct ex_env *env, struct val v);
 	/* Binary wire form. */
-	struct err *(*recv)(struct arena *a, struct str bytes, int32_t typmod,
-	    struct val *out);
+	struct err *(*recv)(
+	    struct arena *a, struct str bytes, int32_t typmod, struct val *out);
 	void (*send)(struct buf *b, struct val v);
 	/* SQL order, for non-null values of this type; NULL when the type has
 	 * none (json). */
@@ -104,8 +99,8 @@ void ex_send(struct buf *b, struct val v);
 
 /* Key columns with markers, NULL included. `tag` CL_TAG_NONE for declared
  * tables. */
-void ex_key_put(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v);
+void ex_key_put(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v);
 /* Reads one column of the given type (declared) or of the tag found (open:
  * type 0); false on malformed bytes. */
 bool ex_key_get(struct cur *c, struct cl_key_order o, struct arena *a,

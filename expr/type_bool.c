@@ -67,15 +67,15 @@ bool_cmp(struct val x, struct val y)
 }
 
 static void
-bool_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+bool_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	cl_key_bool(b, tag, o, v.u.b);
 }
 
 static bool
-bool_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+bool_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	(void)a;
 	return cl_key_read_bool(c, o, &v->u.b);

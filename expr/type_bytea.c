@@ -58,7 +58,7 @@ octal3(struct str t, uint8_t *out)
 	    t.p[2] > '7' || t.p[3] < '0' || t.p[3] > '7')
 		return false;
 	*out = (uint8_t)((t.p[1] - '0') << 6 | (t.p[2] - '0') << 3 |
-	    (t.p[3] - '0'));
+			 (t.p[3] - '0'));
 	return true;
 }
 

@@ -63,8 +63,8 @@ date_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 	(void)typmod;
 	TRY(ex_recv_end(a, &c));
 	if (!valid(days))
-		return ERR(a, ERRCODE_DATETIME_FIELD_OVERFLOW,
-		    "date out of range");
+		return ERR(
+		    a, ERRCODE_DATETIME_FIELD_OVERFLOW, "date out of range");
 	*out = val_int(EX_DATE, days);
 	return NULL;
 }
@@ -92,8 +92,8 @@ date_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-date_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+date_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_int(c, o, a, v) && valid(v->u.i);
 }

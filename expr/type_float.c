@@ -54,13 +54,40 @@ float8_in(struct arena *a, const struct ex_env *env, struct str text,
 
 /* ---- text out ---- */
 
-/* What round trips is compared as the type itself. */
+/* "d.ddde+xx" exactly in the middle between two neighbours of `bits` bits: such
+ * text reads back by the rule for ties alone, and is not used.  10^k has to be
+ * cancelled by the digits or stay within the bits, so k is small. */
+static bool
+is_tie(const char *text, int bits)
+{
+	int exp = atoi(strchr(text, 'e') + 1);
+	unsigned __int128 odd = 0;
+
+	for (const char *p = text; *p != 'e'; p++) {
+		if (*p == '.')
+			continue;
+		odd = odd * 10 + (unsigned)(*p - '0');
+		exp -= p > text;
+	}
+	for (; odd % 10 == 0 && odd; exp++)
+		odd /= 10;
+	for (; exp < 0 && odd % 5 == 0; exp++)
+		odd /= 5;
+	for (; exp > 0 && odd >> bits == 0; exp--)
+		odd *= 5;
+	while (odd % 2 == 0 && odd)
+		odd /= 2;
+	return exp == 0 && odd >> bits == 1;
+}
+
+/* Whether text stands for v; compared as the type itself. */
 static bool
 same(uint32_t type, const char *text, double v)
 {
 	if (type == EX_FLOAT4)
-		return strtof(text, NULL) == (float)v;
-	return strtod(text, NULL) == v;
+		return strtof(text, NULL) == (float)v &&
+		       !is_tie(text, FLT_MANT_DIG);
+	return strtod(text, NULL) == v && !is_tie(text, DBL_MANT_DIG);
 }
 
 /* At a power of two the gap below is half the one above, so the nearest decimal
@@ -103,8 +130,7 @@ shortest(uint32_t type, double v, char *text, size_t size)
 	power2 = frexp(v, &e) == 0.5;
 	for (; n < max; n++) {
 		snprintf(text, size, "%.*e", n - 1, v);
-		if (same(type, text, v) ||
-		    (power2 && neighbour(type, text, v)))
+		if (same(type, text, v) || (power2 && neighbour(type, text, v)))
 			return;
 	}
 	snprintf(text, size, "%.*e", max - 1, v);
@@ -216,8 +242,7 @@ bits64(double d)
 }
 
 static struct err *
-float4_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+float4_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	struct cur c = cur_of(bytes);
 
@@ -227,8 +252,7 @@ float4_recv(struct arena *a, struct str bytes, int32_t typmod,
 }
 
 static struct err *
-float8_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+float8_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	struct cur c = cur_of(bytes);
 
@@ -293,15 +317,15 @@ float_cmp(struct val x, struct val y)
 }
 
 static void
-float_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+float_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	cl_key_double(b, tag, o, v.u.d);
 }
 
 static bool
-float_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+float_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	(void)a;
 	return cl_key_read_double(c, o, &v->u.d);

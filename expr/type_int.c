@@ -16,8 +16,7 @@ static const struct width wr = {EX_REGCLASS, "regclass", 0, UINT32_MAX};
 
 /* As PostgreSQL, an overflow is told before garbage behind it is seen. */
 static struct err *
-int_in(struct arena *a, const struct width *w, struct str text,
-    struct val *out)
+int_in(struct arena *a, const struct width *w, struct str text, struct val *out)
 {
 	struct str t = text;
 	bool neg = false;
@@ -77,8 +76,8 @@ int8_in(struct arena *a, const struct ex_env *env, struct str text,
 
 /* A negative one wraps, as strtoul has it: '-1' is 4294967295. */
 static struct err *
-oid_in_as(struct arena *a, const struct width *w, struct str text,
-    struct val *out)
+oid_in_as(
+    struct arena *a, const struct width *w, struct str text, struct val *out)
 {
 	struct str t = ex_trim(text);
 	struct width wide = {w->type, w->name, INT32_MIN, UINT32_MAX};
@@ -165,8 +164,8 @@ oid_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 }
 
 static struct err *
-regclass_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+regclass_recv(
+    struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	TRY(oid_recv(a, bytes, typmod, out));
 	out->type = EX_REGCLASS;
@@ -190,10 +189,10 @@ int4_send(struct buf *b, struct val v)
 static bool
 in_range(uint32_t type, int64_t v)
 {
-	const struct width *w = type == EX_INT2 ? &w2
-	    : type == EX_INT4			? &w4
-	    : type == EX_INT8			? &w8
-						: &wo;
+	const struct width *w = type == EX_INT2   ? &w2
+				: type == EX_INT4 ? &w4
+				: type == EX_INT8 ? &w8
+						  : &wo;
 
 	return v >= w->min && v <= w->max;
 }
@@ -215,16 +214,16 @@ int_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-int_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+int_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_int(c, o, a, v) && in_range(v->type, v->u.i);
 }
 
 #define INT_COMMON                                                             \
-	.category = 'N', .tag = CL_TAG_INT, .out = int_out,                    \
-	.cmp = ex_cmp_int, .key_enc = ex_key_enc_int, .key_dec = int_key_dec,  \
-	.key_exact = true, .row_enc = int_row_enc, .row_dec = int_row_dec
+	.category = 'N', .tag = CL_TAG_INT, .out = int_out, .cmp = ex_cmp_int, \
+	.key_enc = ex_key_enc_int, .key_dec = int_key_dec, .key_exact = true,  \
+	.row_enc = int_row_enc, .row_dec = int_row_dec
 
 const struct ex_type ex_type_def_int2 = {
     .oid = EX_INT2,

@@ -42,8 +42,8 @@ dt_interval_typmod(struct arena *a, struct ex_interval iv, int32_t typmod,
 }
 
 static struct err *
-interval_typmod(struct arena *a, struct val v, int32_t typmod,
-    bool is_explicit, struct val *out)
+interval_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
+    struct val *out)
 {
 	(void)is_explicit;
 	*out = v;
@@ -68,8 +68,8 @@ interval_out(struct buf *b, const struct ex_env *env, struct val v)
 }
 
 static struct err *
-interval_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+interval_recv(
+    struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	struct cur c = cur_of(bytes);
 
@@ -98,8 +98,8 @@ interval_cmp(struct val x, struct val y)
 }
 
 static void
-interval_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+interval_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	__int128 span = dt_interval_span(v.u.iv);
 
@@ -108,8 +108,8 @@ interval_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
 
 /* Some interval of that span: which one it was, the row knows. */
 static bool
-interval_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+interval_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	__int128 span, days, us;
 	uint64_t lo;

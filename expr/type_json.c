@@ -75,8 +75,8 @@ jsonb_val_cmp(struct val x, struct val y)
 }
 
 static void
-jsonb_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+jsonb_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	struct buf key;
 
@@ -86,13 +86,13 @@ jsonb_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
 }
 
 static bool
-jsonb_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+jsonb_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	struct str key;
 
 	return cl_key_read_bytes(c, o, a, &key) &&
-	    jsonb_of_key(a, key, &v->u.s);
+	       jsonb_of_key(a, key, &v->u.s);
 }
 
 /* Rows hold text that was checked when it was written, and rows are
@@ -101,7 +101,7 @@ static bool
 json_row_dec(struct arena *a, struct str bytes, struct val *v)
 {
 	return bytes.len && str_utf8(bytes, NULL) &&
-	    ex_row_dec_bytes(a, bytes, v);
+	       ex_row_dec_bytes(a, bytes, v);
 }
 
 /* Numbers as numeric writes them: no exponent, within its limits. */
@@ -109,8 +109,8 @@ static struct err *
 check_number(void *arg, enum js_tok tok, struct str s)
 {
 	if (tok != JS_NUMBER ||
-	    (s.len <= NUM_INT_DIGITS + NUM_SCALE_MAX + 2 && !memchr(s.p, 'e', s.len) &&
-		!memchr(s.p, 'E', s.len)))
+	    (s.len <= NUM_INT_DIGITS + NUM_SCALE_MAX + 2 &&
+		!memchr(s.p, 'e', s.len) && !memchr(s.p, 'E', s.len)))
 		return NULL;
 	return ERR(arg, ERRCODE_DATA_CORRUPTED, "malformed jsonb");
 }
@@ -122,7 +122,7 @@ jsonb_row_dec(struct arena *a, struct str bytes, struct val *v)
 	struct js_sink nothing = {.scalar = check_number, .arg = a};
 
 	return str_utf8(bytes, NULL) && !js_parse(a, bytes, false, &nothing) &&
-	    ex_row_dec_bytes(a, bytes, v);
+	       ex_row_dec_bytes(a, bytes, v);
 }
 
 const struct ex_type ex_type_def_json = {

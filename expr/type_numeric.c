@@ -8,7 +8,8 @@ numeric_in(struct arena *a, const struct ex_env *env, struct str text,
 	struct str s;
 
 	(void)env;
-	TRY(num_parse_typmod(a, text, typmod, &s));
+	TRY(num_parse(a, text, &s));
+	TRY(num_typmod(a, s, typmod, &s));
 	*out = val_str(EX_NUMERIC, s);
 	return NULL;
 }
@@ -22,12 +23,14 @@ numeric_out(struct buf *b, const struct ex_env *env, struct val v)
 
 /* ---- the wire: groups of four decimal digits ---- */
 
-enum { WIRE_POS = 0,
+enum {
+	WIRE_POS = 0,
 	WIRE_NEG = 0x4000,
 	WIRE_NAN = 0xc000,
 	WIRE_PINF = 0xd000,
 	WIRE_NINF = 0xf000,
-	WIRE_SCALE = 0x3fff };
+	WIRE_SCALE = 0x3fff
+};
 
 static struct err *
 bad_wire(struct arena *a, const char *what)
@@ -55,17 +58,17 @@ of_groups(struct num *n, int weight, int count, int scale)
 }
 
 static struct err *
-recv_finite(struct arena *a, struct cur *c, struct num *n, int count,
-    int weight)
+recv_finite(
+    struct arena *a, struct cur *c, struct num *n, int count, int weight)
 {
 	uint16_t sign = cur_be16(c), scale = cur_be16(c);
 
 	if (!cur_ok(c))
 		return ex_recv_end(a, c);
 	if (sign == WIRE_NAN || sign == WIRE_PINF || sign == WIRE_NINF) {
-		n->cls = sign == WIRE_NAN ? NUM_NAN
-		    : sign == WIRE_PINF	  ? NUM_POSINF
-					  : NUM_NEGINF;
+		n->cls = sign == WIRE_NAN    ? NUM_NAN
+			 : sign == WIRE_PINF ? NUM_POSINF
+					     : NUM_NEGINF;
 	} else if (sign != WIRE_POS && sign != WIRE_NEG) {
 		return bad_wire(a, "sign");
 	}
@@ -90,8 +93,7 @@ recv_finite(struct arena *a, struct cur *c, struct num *n, int count,
 }
 
 static struct err *
-numeric_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+numeric_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	struct cur c = cur_of(bytes);
 	uint16_t count = cur_be16(&c);
@@ -148,13 +150,14 @@ numeric_send(struct buf *b, struct val v)
 
 	num_load(&n, v.u.s);
 	if (n.cls != NUM_FINITE) {
-		sign = n.cls == NUM_NAN	  ? WIRE_NAN
-		    : n.cls == NUM_POSINF ? WIRE_PINF
-					  : WIRE_NINF;
+		sign = n.cls == NUM_NAN      ? WIRE_NAN
+		       : n.cls == NUM_POSINF ? WIRE_PINF
+					     : WIRE_NINF;
 		num_fini(&n);
 		buf_be32(b, 0);
 		buf_be16(b, sign);
-		buf_be16(b, 0);
+		/* PostgreSQL shows a bit of the class here; so do we. */
+		buf_be16(b, sign == WIRE_NAN ? 0 : 0x20);
 		return;
 	}
 	scale = (uint16_t)n.scale;
@@ -185,8 +188,8 @@ numeric_cmp(struct val x, struct val y)
 }
 
 static struct err *
-numeric_typmod(struct arena *a, struct val v, int32_t typmod,
-    bool is_explicit, struct val *out)
+numeric_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
+    struct val *out)
 {
 	(void)is_explicit;
 	*out = v;
@@ -194,8 +197,8 @@ numeric_typmod(struct arena *a, struct val v, int32_t typmod,
 }
 
 static void
-numeric_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+numeric_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	struct cl_num n;
 
@@ -204,8 +207,8 @@ numeric_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
 }
 
 static bool
-numeric_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+numeric_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	struct cl_num n;
 

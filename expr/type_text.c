@@ -44,19 +44,18 @@ cut(struct arena *a, struct str *s, int32_t max, bool is_explicit,
 }
 
 static struct err *
-varchar_typmod(struct arena *a, struct val v, int32_t typmod,
-    bool is_explicit, struct val *out)
+varchar_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
+    struct val *out)
 {
 	*out = v;
 	if (typmod < 5)
 		return NULL;
-	return cut(a, &out->u.s, typmod - 4, is_explicit,
-	    "character varying");
+	return cut(a, &out->u.s, typmod - 4, is_explicit, "character varying");
 }
 
 static struct err *
-bpchar_typmod(struct arena *a, struct val v, int32_t typmod,
-    bool is_explicit, struct val *out)
+bpchar_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
+    struct val *out)
 {
 	size_t chars, want = (size_t)typmod - 4;
 	char *p;
@@ -132,7 +131,8 @@ name_in(struct arena *a, const struct ex_env *env, struct str text,
 	TRY(plain(a, EX_NAME, text, out));
 	if (out->u.s.len > NAME_MAX_LEN) {
 		out->u.s.len = NAME_MAX_LEN;
-		while (out->u.s.len && (out->u.s.p[out->u.s.len] & 0xc0) == 0x80)
+		while (
+		    out->u.s.len && (out->u.s.p[out->u.s.len] & 0xc0) == 0x80)
 			out->u.s.len--;
 	}
 	return NULL;
@@ -156,7 +156,7 @@ char_in(struct arena *a, const struct ex_env *env, struct str text,
 	if (text.len == 4 && c == '\\' && is_octal(text.p[1]) &&
 	    is_octal(text.p[2]) && is_octal(text.p[3]))
 		c = (uint8_t)(((text.p[1] - '0') << 6) |
-		    ((text.p[2] - '0') << 3) | (text.p[3] - '0'));
+			      ((text.p[2] - '0') << 3) | (text.p[3] - '0'));
 	*out = val_str(EX_CHAR, str_of(arena_dup(a, &c, 1), c ? 1 : 0));
 	return NULL;
 }
@@ -183,24 +183,21 @@ text_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 }
 
 static struct err *
-varchar_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+varchar_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	TRY(plain(a, EX_VARCHAR, bytes, out));
 	return varchar_typmod(a, *out, typmod, false, out);
 }
 
 static struct err *
-bpchar_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+bpchar_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	TRY(plain(a, EX_BPCHAR, bytes, out));
 	return bpchar_typmod(a, *out, typmod, false, out);
 }
 
 static struct err *
-unknown_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+unknown_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	(void)typmod;
 	return plain(a, EX_UNKNOWN, bytes, out);
@@ -213,8 +210,7 @@ name_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 	TRY(plain(a, EX_NAME, bytes, out));
 	if (bytes.len <= NAME_MAX_LEN)
 		return NULL;
-	return err_detail(
-	    ERR(a, ERRCODE_NAME_TOO_LONG, "identifier too long"),
+	return err_detail(ERR(a, ERRCODE_NAME_TOO_LONG, "identifier too long"),
 	    "Identifier must be less than %d characters.", NAME_MAX_LEN + 1);
 }
 
@@ -244,8 +240,8 @@ bpchar_cmp(struct val x, struct val y)
 }
 
 static void
-bpchar_key_enc(struct buf *b, enum cl_tag tag, struct cl_key_order o,
-    struct val v)
+bpchar_key_enc(
+    struct buf *b, enum cl_tag tag, struct cl_key_order o, struct val v)
 {
 	cl_key_bytes(b, tag, o, strip_blanks(v.u.s));
 }
@@ -257,8 +253,8 @@ text_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-text_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+text_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_bytes(c, o, a, v) && str_utf8(v->u.s, NULL);
 }
@@ -270,8 +266,8 @@ char_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-char_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+char_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_bytes(c, o, a, v) && v->u.s.len <= 1;
 }
@@ -433,8 +429,7 @@ record_in(struct arena *a, const struct ex_env *env, struct str text,
 }
 
 static struct err *
-record_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+record_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	(void)bytes;
 	(void)typmod;

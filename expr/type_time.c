@@ -20,9 +20,8 @@ time_in(struct arena *a, const struct ex_env *env, struct str text,
 	struct dt_parsed p;
 
 	TRY(dt_parse(a, env, text, DT_T_TIME, &p));
-	*out = val_int(EX_TIME,
-	    p.tm.hour * DT_HOUR + p.tm.min * DT_MIN + p.tm.sec * DT_SEC +
-		p.tm.us);
+	*out = val_int(EX_TIME, p.tm.hour * DT_HOUR + p.tm.min * DT_MIN +
+				    p.tm.sec * DT_SEC + p.tm.us);
 	return time_typmod(a, *out, typmod, true, out);
 }
 
@@ -47,8 +46,8 @@ time_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 
 	TRY(ex_recv_end(a, &c));
 	if (!valid(us))
-		return ERR(a, ERRCODE_DATETIME_FIELD_OVERFLOW,
-		    "time out of range");
+		return ERR(
+		    a, ERRCODE_DATETIME_FIELD_OVERFLOW, "time out of range");
 	*out = val_int(EX_TIME, us);
 	return time_typmod(a, *out, typmod, false, out);
 }
@@ -70,8 +69,8 @@ time_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-time_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+time_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_int(c, o, a, v) && valid(v->u.i);
 }

@@ -1,4 +1,5 @@
-/* timestamp and timestamptz: microseconds since 2000-01-01, the latter in UTC. */
+/* timestamp and timestamptz: microseconds since 2000-01-01, the latter in UTC.
+ */
 #include "expr/datetime_text.h"
 #include "expr/type_impl.h"
 
@@ -15,15 +16,15 @@ ts_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
 }
 
 static struct err *
-ts_in(struct arena *a, const struct ex_env *env, struct str text,
-    struct val *out)
+ts_in(
+    struct arena *a, const struct ex_env *env, struct str text, struct val *out)
 {
 	bool zoned = out->type == EX_TIMESTAMPTZ;
 	struct dt_parsed p;
 	int64_t us = 0;
 
-	TRY(dt_parse(a, env, text, zoned ? DT_T_TIMESTAMPTZ : DT_T_TIMESTAMP,
-	    &p));
+	TRY(dt_parse(
+	    a, env, text, zoned ? DT_T_TIMESTAMPTZ : DT_T_TIMESTAMP, &p));
 	switch (p.kind) {
 	case DT_K_VALUE:
 		us = dt_join(&p.tm);
@@ -31,8 +32,7 @@ ts_in(struct arena *a, const struct ex_env *env, struct str text,
 			us = dt_to_utc(&p.zone, us);
 		if (!dt_ts_ok(us))
 			return ERR(a, ERRCODE_DATETIME_FIELD_OVERFLOW,
-			    "timestamp out of range: \"%.*s\"",
-			    STR_FMT(text));
+			    "timestamp out of range: \"%.*s\"", STR_FMT(text));
 		break;
 	case DT_K_EPOCH:
 		us = -DT_UNIX_DAYS * DT_DAY;
@@ -106,15 +106,15 @@ ts_recv(struct arena *a, uint32_t type, struct str bytes, int32_t typmod,
 }
 
 static struct err *
-timestamp_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+timestamp_recv(
+    struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	return ts_recv(a, EX_TIMESTAMP, bytes, typmod, out);
 }
 
 static struct err *
-timestamptz_recv(struct arena *a, struct str bytes, int32_t typmod,
-    struct val *out)
+timestamptz_recv(
+    struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 {
 	return ts_recv(a, EX_TIMESTAMPTZ, bytes, typmod, out);
 }
@@ -136,8 +136,7 @@ ts_row_dec(struct arena *a, struct str bytes, struct val *v)
 }
 
 static bool
-ts_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+ts_key_dec(struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_int(c, o, a, v) && valid(v->u.i);
 }

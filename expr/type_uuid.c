@@ -23,8 +23,7 @@ parse(struct str t, uint8_t *out)
 		if (t.len < 2 || !isxdigit((unsigned char)t.p[0]) ||
 		    !isxdigit((unsigned char)t.p[1]))
 			return false;
-		out[i] =
-		    (uint8_t)(hex_value(t.p[0]) << 4 | hex_value(t.p[1]));
+		out[i] = (uint8_t)(hex_value(t.p[0]) << 4 | hex_value(t.p[1]));
 		t = str_skip(t, 2);
 		if (t.len && t.p[0] == '-' && i % 2 == 1 && i < UUID_LEN - 1)
 			t = str_skip(t, 1);
@@ -44,8 +43,8 @@ uuid_in(struct arena *a, const struct ex_env *env, struct str text,
 	(void)typmod;
 	if (!parse(text, bytes))
 		return ex_bad_text(a, "uuid", text);
-	*out = val_str(EX_UUID,
-	    str_of(arena_dup(a, bytes, UUID_LEN), UUID_LEN));
+	*out =
+	    val_str(EX_UUID, str_of(arena_dup(a, bytes, UUID_LEN), UUID_LEN));
 	return NULL;
 }
 
@@ -58,8 +57,8 @@ uuid_out(struct buf *b, const struct ex_env *env, struct val v)
 
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			buf_u8(b, '-');
-		buf_u8(b, (uint8_t)"0123456789abcdef"[c >> 4]);
-		buf_u8(b, (uint8_t)"0123456789abcdef"[c & 15]);
+		buf_u8(b, (uint8_t) "0123456789abcdef"[c >> 4]);
+		buf_u8(b, (uint8_t) "0123456789abcdef"[c & 15]);
 	}
 }
 
@@ -76,8 +75,8 @@ uuid_recv(struct arena *a, struct str bytes, int32_t typmod, struct val *out)
 }
 
 static bool
-uuid_key_dec(struct cur *c, struct cl_key_order o, struct arena *a,
-    struct val *v)
+uuid_key_dec(
+    struct cur *c, struct cl_key_order o, struct arena *a, struct val *v)
 {
 	return ex_key_dec_bytes(c, o, a, v) && v->u.s.len == UUID_LEN;
 }

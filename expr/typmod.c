@@ -4,7 +4,7 @@
 #include "expr/type_impl.h"
 
 #define LENGTH_MAX 10485760 /* of varchar(n) and char(n) */
-#define VARHDRSZ   4	    /* PostgreSQL's typmods count it in */
+#define VARHDRSZ   4        /* PostgreSQL's typmods count it in */
 
 static struct err *
 invalid(struct arena *a, const char *what)
@@ -98,9 +98,8 @@ interval_typmod(struct arena *a, const int32_t *args, size_t n, int32_t *out)
 	if (n < 1 || n > 2 || !range_name(args[0]))
 		return invalid(a, "invalid INTERVAL type modifier");
 	if (n == 1) {
-		*out = args[0] == IV_FULL
-		    ? -1
-		    : (args[0] << 16) | IV_PRECISION_FULL;
+		*out = args[0] == IV_FULL ? -1
+					  : (args[0] << 16) | IV_PRECISION_FULL;
 		return NULL;
 	}
 	if (args[1] < 0)
@@ -156,8 +155,8 @@ ex_type_format(struct arena *a, uint32_t oid, int32_t typmod)
 	case EX_TIME:
 		return arena_printf(a, "time(%d) without time zone", typmod);
 	case EX_TIMESTAMP:
-		return arena_printf(a, "timestamp(%d) without time zone",
-		    typmod);
+		return arena_printf(
+		    a, "timestamp(%d) without time zone", typmod);
 	case EX_TIMESTAMPTZ:
 		return arena_printf(a, "timestamp(%d) with time zone", typmod);
 	case EX_INTERVAL: {
@@ -165,9 +164,9 @@ ex_type_format(struct arena *a, uint32_t oid, int32_t typmod)
 		int32_t p = typmod & IV_PRECISION_FULL;
 
 		if (p == IV_PRECISION_FULL)
-			return arena_printf(a, "interval%s", range ? range : "");
-		return arena_printf(a, "interval%s(%d)", range ? range : "",
-		    p);
+			return arena_printf(
+			    a, "interval%s", range ? range : "");
+		return arena_printf(a, "interval%s(%d)", range ? range : "", p);
 	}
 	default:
 		return arena_strdup(a, t->sql_name);

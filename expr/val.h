@@ -45,15 +45,14 @@ struct ex_interval {
  *   bool                         b
  *   int2, int4, int8, oid        i
  *   float4, float8               d (float4 already rounded to float)
- *   date                         i: days since 2000-01-01; EX_DATE_MIN/MAX = -/+infinity
- *   time                         i: microseconds since midnight
- *   timestamp, timestamptz       i: microseconds since 2000-01-01 (UTC); INT64_MIN/MAX = -/+infinity
- *   interval                     iv
- *   numeric                      s: packed form of numeric.h
- *   uuid                         s: 16 bytes
- *   text, varchar, bpchar, name, json, bytea, unknown   s
- *   jsonb                        s: canonical text (keys sorted by length then
- *                                bytes, last duplicate wins, PostgreSQL spacing)
+ *   date                         i: days since 2000-01-01; EX_DATE_MIN/MAX =
+ * -/+infinity time                         i: microseconds since midnight
+ *   timestamp, timestamptz       i: microseconds since 2000-01-01 (UTC);
+ * INT64_MIN/MAX = -/+infinity interval                     iv numeric s: packed
+ * form of numeric.h uuid                         s: 16 bytes text, varchar,
+ * bpchar, name, json, bytea, unknown   s jsonb                        s:
+ * canonical text (keys sorted by length then bytes, last duplicate wins,
+ * PostgreSQL spacing)
  */
 struct val {
 	uint32_t type;

@@ -12,7 +12,7 @@
 #include "expr/zone_int.h"
 
 #define NAME_MAX_LEN 64
-#define SPANS	     4
+#define SPANS        4
 
 /* Between two transitions: from <= t < to, in milliseconds since 1970. */
 struct span {
@@ -77,8 +77,8 @@ canonical(struct str name, char *out)
 
 	if (!name.len || name.len >= NAME_MAX_LEN)
 		return false;
-	all = ucal_openTimeZoneIDEnumeration(UCAL_ZONE_TYPE_ANY, NULL, NULL,
-	    &e);
+	all =
+	    ucal_openTimeZoneIDEnumeration(UCAL_ZONE_TYPE_ANY, NULL, NULL, &e);
 	while (U_SUCCESS(e) && (id = uenum_next(all, &len, &e)) != NULL) {
 		if (!str_ieq(name, str_of(id, (size_t)len)) ||
 		    !is_iana(id, (size_t)len))
@@ -103,8 +103,7 @@ static struct dt_iana *
 cached(struct str name)
 {
 	for (size_t i = 0; i < DT_ZONE_CACHE; i++)
-		if (zones[i].name[0] &&
-		    str_ieq(name, str_c(zones[i].name)))
+		if (zones[i].name[0] && str_ieq(name, str_c(zones[i].name)))
 			return &zones[i];
 	return NULL;
 }
@@ -159,8 +158,8 @@ dt_abbrev_find(struct str name)
 		low[i] = (char)tolower((unsigned char)name.p[i]);
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		int r = str_cmp(str_of(low, name.len),
-		    str_c(dt_abbrevs[mid].name));
+		int r =
+		    str_cmp(str_of(low, name.len), str_c(dt_abbrevs[mid].name));
 
 		if (!r)
 			return &dt_abbrevs[mid];
@@ -193,7 +192,7 @@ clock_offset(struct str s, int32_t *seconds)
 		size_t digits = 0;
 
 		while (digits < s.len && digits < 3 &&
-		    isdigit((unsigned char)s.p[digits])) {
+		       isdigit((unsigned char)s.p[digits])) {
 			part[n] = part[n] * 10 + (s.p[digits] - '0');
 			digits++;
 		}
@@ -327,14 +326,14 @@ ask(struct dt_iana *z, double ms, struct span *s)
 	s->dst = ucal_get(z->cal, UCAL_DST_OFFSET, &e) != 0;
 	s->offset = (ucal_get(z->cal, UCAL_ZONE_OFFSET, &e) +
 			ucal_get(z->cal, UCAL_DST_OFFSET, &e)) /
-	    1000;
-	s->first = !ucal_getTimeZoneTransitionDate(z->cal,
-	    UCAL_TZ_TRANSITION_PREVIOUS_INCLUSIVE, &at, &e);
+		    1000;
+	s->first = !ucal_getTimeZoneTransitionDate(
+	    z->cal, UCAL_TZ_TRANSITION_PREVIOUS_INCLUSIVE, &at, &e);
 	s->from = s->first ? -1e300 : at;
-	s->to = ucal_getTimeZoneTransitionDate(z->cal,
-		    UCAL_TZ_TRANSITION_NEXT, &at, &e)
-	    ? at
-	    : 1e300;
+	s->to = ucal_getTimeZoneTransitionDate(
+		    z->cal, UCAL_TZ_TRANSITION_NEXT, &at, &e)
+		    ? at
+		    : 1e300;
 	s->set = true;
 }
 
@@ -422,12 +421,27 @@ numeric_abbrev(int32_t offset, char *out)
 		    m / 3600, m / 60 % 60);
 }
 
+/* What IANA still calls by letters; other zones go by their offset. */
+static bool
+is_in_use(const char *name)
+{
+	static const char used[] =
+	    " UTC GMT BST IST IDT WET WEST CET CEST EET EEST MSK SAST EAT CAT "
+	    "WAT PKT WIB WITA WIT JST KST CST HKT PST ACST ACDT AEST AEDT "
+	    "AWST NZST NZDT ChST SST HST HDT AKST AKDT PDT MST MDT CDT EST "
+	    "EDT AST ADT NST NDT ";
+	char word[16];
+
+	snprintf(word, sizeof(word), " %s ", name);
+	return strstr(used, word) != NULL;
+}
+
 /* ICU knows an abbreviation in those locales that use it. */
 static bool
 icu_abbrev(const struct dt_iana *z, bool dst, char *out)
 {
-	static const char *const locales[] = {"en_US", "en_GB", "en_AU",
-	    "en_NZ", "en_ZA", "en_IN", "en_CA"};
+	static const char *const locales[] = {
+	    "en_US", "en_GB", "en_AU", "en_NZ", "en_ZA", "en_IN", "en_CA"};
 	UChar name[16];
 	size_t n;
 
@@ -439,12 +453,11 @@ icu_abbrev(const struct dt_iana *z, bool dst, char *out)
 		    name, 15, &e);
 		if (U_FAILURE(e) || len < 2 || len > 6)
 			continue;
-		for (n = 0; n < (size_t)len && name[n] < 128 &&
-		     isalpha(name[n]);
-		     n++)
+		for (n = 0;
+		     n < (size_t)len && name[n] < 128 && isalpha(name[n]); n++)
 			out[n] = (char)name[n];
 		out[n] = '\0';
-		if (n == (size_t)len)
+		if (n == (size_t)len && is_in_use(out))
 			return true;
 	}
 	return false;

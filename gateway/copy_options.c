@@ -41,8 +41,8 @@ read_format(struct reading *r, bool *csv)
 }
 
 static struct err *
-one_byte(struct reading *r, const struct sql_option *o, const char *what,
-    char *out)
+one_byte(
+    struct reading *r, const struct sql_option *o, const char *what, char *out)
 {
 	const char *text;
 

@@ -8,7 +8,6 @@
 /* Reads the options of a COPY over columns with these names (flags by position
  * live in `a`). PostgreSQL's checks and messages; binary is 0A000. */
 struct err *gw_copy_options(struct arena *a, const struct sql_copy *copy,
-    const char *const *columns, uint32_t n_columns,
-    struct wire_copy_opts *out);
+    const char *const *columns, uint32_t n_columns, struct wire_copy_opts *out);
 
 #endif

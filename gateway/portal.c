@@ -1,4 +1,5 @@
 /* Portals: a bound statement and how far its result has been sent. */
+#include "gateway/ddl.h"
 #include "gateway/session_int.h"
 
 struct gw_portal *
@@ -30,8 +31,8 @@ gw_portal_free(struct gw_portal *p)
 }
 
 void
-gw_session_drop_portals(struct gw_session *s, const struct gw_portal *keep,
-    bool all)
+gw_session_drop_portals(
+    struct gw_session *s, const struct gw_portal *keep, bool all)
 {
 	struct str name;
 	void *value;
@@ -103,8 +104,8 @@ register_columns(struct gw_session *s, struct gw_portal *p)
 			return ERR(p->arena, ERRCODE_SERIALIZATION_FAILURE,
 			    "columns of the table are being changed by "
 			    "others");
-		TRY(gw_ddl_register(&p->stmt, p->arena, pr->new_columns,
-		    pr->n_new));
+		TRY(gw_ddl_register(
+		    &p->stmt, p->arena, pr->new_columns, pr->n_new));
 		TRY(renew_plan(s, p));
 	}
 	return NULL;
@@ -242,16 +243,16 @@ finish(struct gw_session *s, struct gw_portal *p)
 		finish(s, p->inner);
 		p->tag = arena_strdup(p->arena, p->inner->tag);
 	} else if (p->inner) {
-		p->tag = arena_printf(p->arena, "%s %llu",
-		    sql_tag(p->st->stmt), (unsigned long long)p->sent);
+		p->tag = arena_printf(p->arena, "%s %llu", sql_tag(p->st->stmt),
+		    (unsigned long long)p->sent);
 	} else if (!p->tag) {
 		p->tag = arena_strdup(p->arena, sql_tag(p->st->stmt));
 	}
 }
 
 static struct err *
-run_rows(struct gw_session *s, struct gw_portal *p, uint64_t max_rows,
-    bool *more)
+run_rows(
+    struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 {
 	struct arena *row = arena_new(p->arena, "row");
 	struct err *e = NULL;
@@ -285,7 +286,7 @@ static bool
 may_retry(const struct gw_portal *p, int tries)
 {
 	return p->plan && p->stmt.stale && !p->stmt.applied && !p->sent &&
-	    tries < 8 && !p->plan->prepared->utility;
+	       tries < 8 && !p->plan->prepared->utility;
 }
 
 static struct err *
@@ -310,8 +311,8 @@ run(struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 }
 
 struct err *
-gw_portal_run(struct gw_session *s, struct gw_portal *p, uint64_t max_rows,
-    bool *more)
+gw_portal_run(
+    struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 {
 	struct err *e;
 

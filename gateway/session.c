@@ -43,8 +43,7 @@ goodbye(struct gw_session *s, const char *sqlstate, const char *message)
 static uint64_t
 idle_deadline(const struct gw_session *s)
 {
-	uint64_t us =
-	    gw_settings_derived(s->settings)->idle_in_txn_timeout_us;
+	uint64_t us = gw_settings_derived(s->settings)->idle_in_txn_timeout_us;
 
 	if (s->txn == GW_TXN_IDLE || !us)
 		return WORLD_FOREVER;
@@ -79,8 +78,8 @@ gw_session_begin(struct gw_session *s, struct gw_portal *p)
 	if (!s->running)
 		gw_cancel_busy(s->cancel, true);
 	s->running = true;
-	gw_stmt_begin(&p->stmt, s->w, &s->ops, p->plan->catalog,
-	    d->statement_timeout_us);
+	gw_stmt_begin(
+	    &p->stmt, s->w, &s->ops, p->plan->catalog, d->statement_timeout_us);
 	p->stmt.cancel = NULL; /* a cancel is the fiber's */
 	p->stmt.row_max = s->w->conf->row_size_max;
 }
@@ -188,6 +187,6 @@ gw_session_serve(struct gw_worker *w, struct stream *stream)
 	struct start *st = NEW(a, struct start);
 
 	*st = (struct start){w, stream, a};
-	(void)fiber_spawn(world, "session", FIBER_STACK_GATEWAY, session_fiber,
-	    st);
+	(void)fiber_spawn(
+	    world, "session", FIBER_STACK_GATEWAY, session_fiber, st);
 }

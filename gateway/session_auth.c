@@ -40,8 +40,7 @@ first_packet(struct gw_session *s, uint64_t deadline, struct wire_startup *p)
 		/* What follows the request unasked could have been put there by
 		 * somebody in between: nothing may be buffered. */
 		if (stream_buffered(s->stream)) {
-			fatal(s, ERR(s->msg_arena,
-				     ERRCODE_PROTOCOL_VIOLATION,
+			fatal(s, ERR(s->msg_arena, ERRCODE_PROTOCOL_VIOLATION,
 				     "received unencrypted data after an "
 				     "encryption request"));
 			return false;
@@ -93,8 +92,8 @@ scram(struct gw_session *s, uint64_t deadline, const struct cl_role *role)
 	buf_init(&mock, a);
 	buf_str(&mock, gw_worker_secret(s->w));
 	buf_str(&mock, s->user);
-	x = wire_scram_new(a, role ? role->verifier : STR_NONE,
-	    buf_view(&mock), nonce);
+	x = wire_scram_new(
+	    a, role ? role->verifier : STR_NONE, buf_view(&mock), nonce);
 	wire_auth_sasl(&s->out);
 	if (!read_password(s, deadline, &body))
 		goto out;
@@ -142,17 +141,16 @@ authenticate(struct gw_session *s, uint64_t deadline)
 	    !scram(s, deadline, role ? &copy : NULL))
 		return false;
 	if (!role) {
-		fatal(s, ERR(s->arena,
-			     ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-			     "role \"%.*s\" does not exist",
-			     STR_FMT(s->user)));
+		fatal(s,
+		    ERR(s->arena, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+			"role \"%.*s\" does not exist", STR_FMT(s->user)));
 		return false;
 	}
 	if (!copy.login) {
-		fatal(s, ERR(s->arena,
-			     ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
-			     "role \"%.*s\" is not permitted to log in",
-			     STR_FMT(s->user)));
+		fatal(s,
+		    ERR(s->arena, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+			"role \"%.*s\" is not permitted to log in",
+			STR_FMT(s->user)));
 		return false;
 	}
 	s->role = copy.id;
@@ -163,16 +161,16 @@ authenticate(struct gw_session *s, uint64_t deadline)
 static bool
 choose_database(struct gw_session *s)
 {
-	const struct cl_object *o = cl_find_name(gw_worker_catalog(s->w),
-	    CL_DATABASE, 0, s->database_name);
+	const struct cl_object *o = cl_find_name(
+	    gw_worker_catalog(s->w), CL_DATABASE, 0, s->database_name);
 
 	if (o) {
 		s->database = o->id;
 		return true;
 	}
-	fatal(s, ERR(s->arena, ERRCODE_INVALID_CATALOG_NAME,
-		     "database \"%.*s\" does not exist",
-		     STR_FMT(s->database_name)));
+	fatal(s,
+	    ERR(s->arena, ERRCODE_INVALID_CATALOG_NAME,
+		"database \"%.*s\" does not exist", STR_FMT(s->database_name)));
 	return false;
 }
 
@@ -194,8 +192,8 @@ apply_settings(struct gw_session *s, const struct wire_param_pair *p, size_t n)
 				    GW_SET_DEFAULT));
 		} else if (!str_eq(p[i].name, STR("replication"))) {
 			TRY(gw_setting_set(s->settings, a,
-			    arena_cstr(a, p[i].name),
-			    arena_cstr(a, p[i].value), GW_SET_DEFAULT));
+			    arena_cstr(a, p[i].name), arena_cstr(a, p[i].value),
+			    GW_SET_DEFAULT));
 		} else {
 			return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
 			    "replication connections are not supported");
@@ -212,8 +210,8 @@ keep(struct gw_session *s, struct wire_startup *p)
 
 	s->user = arena_str(a, p->user);
 	s->database_name = arena_str(a, p->database);
-	p->params = arena_dup(a, p->params,
-	    (p->n_params + 1) * sizeof *p->params);
+	p->params =
+	    arena_dup(a, p->params, (p->n_params + 1) * sizeof *p->params);
 	for (size_t i = 0; i < p->n_params; i++) {
 		p->params[i].name = arena_str(a, p->params[i].name);
 		p->params[i].value = arena_str(a, p->params[i].value);
@@ -260,11 +258,11 @@ gw_session_startup(struct gw_session *s)
 	keep(s, &p);
 	if (p.protocol != WIRE_PROTOCOL_3 || p.n_unknown)
 		wire_negotiate(&s->out, 0, p.unknown, p.n_unknown);
-	if (!admit(s, world_mono_us(s->world) + CATALOG_WAIT_US) || !authenticate(s, deadline) ||
-	    !choose_database(s))
+	if (!admit(s, world_mono_us(s->world) + CATALOG_WAIT_US) ||
+	    !authenticate(s, deadline) || !choose_database(s))
 		return false;
-	s->settings = gw_settings_new(s->arena,
-	    &(struct gw_settings_facts){s->user, s->superuser});
+	s->settings = gw_settings_new(
+	    s->arena, &(struct gw_settings_facts){s->user, s->superuser});
 	e = apply_settings(s, p.params, p.n_params);
 	if (e) {
 		fatal(s, e);

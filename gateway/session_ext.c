@@ -13,8 +13,7 @@ no_statement(struct gw_session *s, struct str name)
 }
 
 static struct err *
-find_statement(struct gw_session *s, struct str name,
-    struct gw_statement **out)
+find_statement(struct gw_session *s, struct str name, struct gw_statement **out)
 {
 	*out = name.len ? map_get(s->statements, name) : s->unnamed;
 	return *out ? NULL : no_statement(s, name);
@@ -24,8 +23,8 @@ static struct err *
 find_portal(struct gw_session *s, struct str name, struct gw_portal **out)
 {
 	*out = name.len ? map_get(s->portals, name) : s->unnamed_portal;
-	return *out ? NULL :
-		      ERR(s->msg_arena, ERRCODE_INVALID_CURSOR_NAME,
+	return *out ? NULL
+		    : ERR(s->msg_arena, ERRCODE_INVALID_CURSOR_NAME,
 			  "portal \"%.*s\" does not exist", STR_FMT(name));
 }
 
@@ -35,8 +34,7 @@ check_name_free(struct gw_session *s, struct str name)
 	if (!name.len)
 		return NULL;
 	if (map_get(s->statements, name))
-		return ERR(s->msg_arena,
-		    ERRCODE_DUPLICATE_PREPARED_STATEMENT,
+		return ERR(s->msg_arena, ERRCODE_DUPLICATE_PREPARED_STATEMENT,
 		    "prepared statement \"%.*s\" already exists",
 		    STR_FMT(name));
 	if (map_count(s->statements) >= GW_STATEMENTS_MAX)
@@ -46,8 +44,8 @@ check_name_free(struct gw_session *s, struct str name)
 }
 
 static struct err *
-parse_into(struct gw_session *s, struct gw_statement *st,
-    const struct wire_parse *m)
+parse_into(
+    struct gw_session *s, struct gw_statement *st, const struct wire_parse *m)
 {
 	struct sql_stmt *stmts;
 	size_t n;
@@ -58,8 +56,8 @@ parse_into(struct gw_session *s, struct gw_statement *st,
 		    "cannot insert multiple commands into a prepared "
 		    "statement");
 	st->stmt = n ? &stmts[0] : NULL;
-	st->given = arena_dup(st->arena, m->types,
-	    (m->n_types + 1) * sizeof *m->types);
+	st->given =
+	    arena_dup(st->arena, m->types, (m->n_types + 1) * sizeof *m->types);
 	st->n_given = m->n_types;
 	if (st->stmt)
 		TRY(gw_txn_allow(s, s->msg_arena, st->stmt));
@@ -95,8 +93,8 @@ do_parse(struct gw_session *s, struct str body)
 }
 
 static struct err *
-bind_param(struct gw_portal *p, uint32_t i, uint32_t type,
-    const struct wire_bind *m)
+bind_param(
+    struct gw_portal *p, uint32_t i, uint32_t type, const struct wire_bind *m)
 {
 	const struct wire_value *v = &m->params[i];
 	struct err *e;
@@ -116,8 +114,7 @@ bind_param(struct gw_portal *p, uint32_t i, uint32_t type,
 			    "invalid byte sequence for encoding \"UTF8\": "
 			    "0x%02x",
 			    (uint8_t)v->bytes.p[bad]);
-		e = ex_in(p->arena, &p->ex, type, -1, v->bytes,
-		    &p->params[i]);
+		e = ex_in(p->arena, &p->ex, type, -1, v->bytes, &p->params[i]);
 	}
 	/* What the value points to is in the message: it goes with it. */
 	if (!e)
@@ -126,8 +123,7 @@ bind_param(struct gw_portal *p, uint32_t i, uint32_t type,
 }
 
 static struct err *
-bind_into(struct gw_session *s, struct gw_portal *p,
-    const struct wire_bind *m)
+bind_into(struct gw_session *s, struct gw_portal *p, const struct wire_bind *m)
 {
 	const struct sql_prepared *pr = p->plan ? p->plan->prepared : NULL;
 	uint32_t want = pr ? pr->n_params : 0;
@@ -143,8 +139,8 @@ bind_into(struct gw_session *s, struct gw_portal *p,
 	p->n_params = want;
 	for (uint32_t i = 0; i < want; i++)
 		TRY(bind_param(p, i, pr->params[i], m));
-	p->formats = arena_dup(p->arena, m->results,
-	    (m->n_results + 1) * sizeof *m->results);
+	p->formats = arena_dup(
+	    p->arena, m->results, (m->n_results + 1) * sizeof *m->results);
 	p->n_formats = m->n_results;
 	if (m->n_results > 1 && m->n_results != n)
 		return ERR(s->msg_arena, ERRCODE_PROTOCOL_VIOLATION,

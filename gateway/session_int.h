@@ -76,14 +76,14 @@ struct gw_portal {
 	struct gw_rows *rows;
 	struct gw_portal *inner; /* EXECUTE: its own; FETCH: the cursor's */
 	bool owns_inner;
-	bool inner_limited;      /* FETCH: at most inner_left more rows */
+	bool inner_limited; /* FETCH: at most inner_left more rows */
 	uint64_t inner_left;
 	size_t row_at;
 	uint64_t sent; /* rows sent so far */
 	bool opened;
 	bool done;
-	char *tag;     /* when done */
-	bool hold;     /* DECLARE ... WITH HOLD: outlives its transaction */
+	char *tag;      /* when done */
+	bool hold;      /* DECLARE ... WITH HOLD: outlives its transaction */
 	bool is_cursor; /* made by DECLARE */
 };
 
@@ -106,10 +106,10 @@ struct gw_session {
 	bool broken; /* the connection is gone */
 
 	struct gw_settings *settings;
-	uint64_t path_version; /* raised when search_path or USE changes */
+	uint64_t path_version;    /* raised when search_path or USE changes */
 	struct gw_cancel *cancel; /* NULL before authentication */
 	uint32_t pid, secret;
-	bool running; /* a statement: a cancel is for it */
+	bool running;      /* a statement: a cancel is for it */
 	struct gw_ops ops; /* operation ids */
 	uint32_t role;
 	struct str user;
@@ -138,8 +138,8 @@ enum gw_read { GW_READ_OK, GW_READ_GONE, GW_READ_IDLE, GW_READ_STOP };
 enum gw_read gw_session_read(struct gw_session *s, uint64_t deadline_us,
     uint8_t *type, struct str *body, struct err **e);
 /* The packet without type that opens a connection. */
-enum gw_read gw_session_read_packet(struct gw_session *s,
-    uint64_t deadline_us, struct str *body, struct err **e);
+enum gw_read gw_session_read_packet(struct gw_session *s, uint64_t deadline_us,
+    struct str *body, struct err **e);
 /* Hands gathered output to the stream; waits for a slow client. */
 void gw_session_flush(struct gw_session *s);
 /* The same once GW_OUT_CHUNK has gathered: 57014 or 08006 when the client went
@@ -161,37 +161,35 @@ struct gw_statement *gw_statement_new(struct gw_session *s);
 void gw_statement_unref(struct gw_statement *st);
 /* st->plan bound against the newest catalog, anew when that has changed. Does
  * nothing for an empty query. */
-struct err *gw_statement_plan(struct gw_session *s, struct gw_statement *st,
-    struct arena *a);
+struct err *gw_statement_plan(
+    struct gw_session *s, struct gw_statement *st, struct arena *a);
 struct gw_plan *gw_plan_ref(struct gw_plan *p);
 void gw_plan_unref(struct gw_plan *p);
 void gw_session_env(struct gw_session *s, const struct cl_catalog *c,
     struct ex_env *ex, uint32_t path[16], struct sql_env *env);
 /* RowDescription or NoData. plan may be NULL. */
-void gw_session_describe_rows(struct gw_session *s,
-    const struct gw_plan *plan, const uint16_t *formats, uint32_t n);
+void gw_session_describe_rows(struct gw_session *s, const struct gw_plan *plan,
+    const uint16_t *formats, uint32_t n);
 
 /* ---- portal.c ---- */
-struct gw_portal *gw_portal_new(struct gw_session *s,
-    struct gw_statement *st);
+struct gw_portal *gw_portal_new(struct gw_session *s, struct gw_statement *st);
 void gw_portal_free(struct gw_portal *p);
 /* Runs for at most max_rows rows (0: all), writing DataRows; *more when it
  * stopped at the limit. */
-struct err *gw_portal_run(struct gw_session *s, struct gw_portal *p,
-    uint64_t max_rows, bool *more);
+struct err *gw_portal_run(
+    struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more);
 /* Binds and starts it, without rows yet; and its next row, *vals NULL at the
  * end. */
 struct err *gw_portal_open(struct gw_session *s, struct gw_portal *p);
-struct err *gw_portal_next(struct gw_portal *p, struct arena *row,
-    struct val **vals);
+struct err *gw_portal_next(
+    struct gw_portal *p, struct arena *row, struct val **vals);
 /* Closes every portal but `keep` (may be NULL); held cursors only if `all`. */
-void gw_session_drop_portals(struct gw_session *s,
-    const struct gw_portal *keep, bool all);
+void gw_session_drop_portals(
+    struct gw_session *s, const struct gw_portal *keep, bool all);
 
 /* ---- session_query.c, session_ext.c ---- */
 void gw_session_query(struct gw_session *s, struct str body);
-void gw_session_extended(struct gw_session *s, uint8_t type,
-    struct str body);
+void gw_session_extended(struct gw_session *s, uint8_t type, struct str body);
 /* A statement begins: deadline and cancel; and ends. */
 void gw_session_begin(struct gw_session *s, struct gw_portal *p);
 void gw_session_end(struct gw_session *s);
@@ -201,8 +199,8 @@ struct err *gw_txn_statement(struct gw_session *s, struct gw_portal *p);
 /* SET TRANSACTION, SET SESSION CHARACTERISTICS. */
 struct err *gw_txn_set(struct gw_session *s, struct gw_portal *p);
 /* 25P02 unless this statement may run in a failed block. */
-struct err *gw_txn_allow(struct gw_session *s, struct arena *a,
-    const struct sql_stmt *stmt);
+struct err *gw_txn_allow(
+    struct gw_session *s, struct arena *a, const struct sql_stmt *stmt);
 void gw_txn_failed(struct gw_session *s);
 /* Before the first write of a block: says once per session what blocks do not
  * do yet. */
@@ -217,15 +215,14 @@ struct err *gw_util_object(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);
-struct err *gw_util_truncate(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_list(struct gw_session *s, struct gw_portal *p);
-const struct sql_column_out *gw_list_columns(const struct sql_stmt *stmt,
-    uint32_t *n);
+const struct sql_column_out *gw_list_columns(
+    const struct sql_stmt *stmt, uint32_t *n);
 struct err *gw_util_prepared(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_cursor(struct gw_session *s, struct gw_portal *p);
 /* The statement whose rows EXECUTE or FETCH gives, or NULL. */
-struct gw_statement *gw_util_behind(struct gw_session *s,
-    const struct sql_stmt *stmt);
+struct gw_statement *gw_util_behind(
+    struct gw_session *s, const struct sql_stmt *stmt);
 void gw_session_deallocate_all(struct gw_session *s);
 struct err *gw_util_copy(struct gw_session *s, struct gw_portal *p);
 

@@ -141,8 +141,7 @@ gw_session_push(struct gw_session *s, struct arena *a)
 	if (s->out.len < GW_OUT_CHUNK)
 		return NULL;
 	give(s);
-	st = s->broken ? STREAM_ERROR :
-			 stream_flush(s->stream, WORLD_FOREVER);
+	st = s->broken ? STREAM_ERROR : stream_flush(s->stream, WORLD_FOREVER);
 	switch (st) {
 	case STREAM_OK:
 	case STREAM_DEADLINE:
@@ -155,8 +154,7 @@ gw_session_push(struct gw_session *s, struct arena *a)
 		break;
 	}
 	s->broken = true;
-	return ERR(a, ERRCODE_CONNECTION_FAILURE,
-	    "connection to client lost");
+	return ERR(a, ERRCODE_CONNECTION_FAILURE, "connection to client lost");
 }
 
 void
@@ -168,13 +166,12 @@ gw_session_error(struct gw_session *s, const struct err *e)
 void
 gw_session_notice(void *session, struct err *e)
 {
-	struct gw_session *s = TAKE(struct gw_session, session,
-	    GW_SESSION_MAGIC);
+	struct gw_session *s =
+	    TAKE(struct gw_session, session, GW_SESSION_MAGIC);
 	enum err_severity least =
 	    gw_settings_derived(s->settings)->min_messages;
-	bool wanted = e->severity == ERR_INFO ||
-	    least == ERR_NOTICE ||
-	    (least == ERR_WARNING && e->severity == ERR_WARNING);
+	bool wanted = e->severity == ERR_INFO || least == ERR_NOTICE ||
+		      (least == ERR_WARNING && e->severity == ERR_WARNING);
 
 	if (wanted)
 		wire_error(&s->out, e);

@@ -63,8 +63,8 @@ resolve_path(struct gw_session *s, const struct cl_catalog *c, uint32_t *path)
 		}
 		if (str_eq(name, STR("$user")))
 			name = s->user;
-		o = name.len ? cl_find_name(c, CL_SCHEMA, s->database, name) :
-			       NULL;
+		o = name.len ? cl_find_name(c, CL_SCHEMA, s->database, name)
+			     : NULL;
 		if (o)
 			path[n++] = o->id;
 	}
@@ -96,16 +96,15 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 
 	*ex = gw_settings_derived(s->settings)->ex;
 	ex->statement_us = wall_clock(s);
-	ex->now_us = s->txn == GW_TXN_IDLE ? ex->statement_us :
-					     s->txn_start_us;
+	ex->now_us = s->txn == GW_TXN_IDLE ? ex->statement_us : s->txn_start_us;
 	ex->clock_us = wall_clock;
 	ex->random = random_bytes;
 	ex->arg = s;
 	ex->user = ex->session_user = s->user;
 	ex->database = s->database_name;
 	ex->backend_pid = s->pid;
-	ex->version = STR("PostgreSQL 15.4 (skaidb " PACKAGE_VERSION
-			  "), compatible");
+	ex->version =
+	    STR("PostgreSQL 15.4 (skaidb " PACKAGE_VERSION "), compatible");
 	memset(env, 0, sizeof *env);
 	env->catalog = c;
 	env->database = s->database;
@@ -135,8 +134,8 @@ static bool
 is_current(struct gw_session *s, const struct gw_plan *p)
 {
 	return p && p->path_version == s->path_version &&
-	    cl_catalog_version(p->catalog) ==
-	    gw_catalog_version(s->w->catalog);
+	       cl_catalog_version(p->catalog) ==
+		   gw_catalog_version(s->w->catalog);
 }
 
 static struct gw_plan *
@@ -153,8 +152,8 @@ plan_new(struct gw_session *s)
 }
 
 struct err *
-gw_statement_plan(struct gw_session *s, struct gw_statement *st,
-    struct arena *a)
+gw_statement_plan(
+    struct gw_session *s, struct gw_statement *st, struct arena *a)
 {
 	struct gw_plan *p;
 	struct ex_env ex;
@@ -166,8 +165,8 @@ gw_statement_plan(struct gw_session *s, struct gw_statement *st,
 		return NULL;
 	p = plan_new(s);
 	gw_session_env(s, p->catalog, &ex, path, &env);
-	e = sql_prepare(p->arena, &env, st->stmt, st->given, st->n_given,
-	    &p->prepared);
+	e = sql_prepare(
+	    p->arena, &env, st->stmt, st->given, st->n_given, &p->prepared);
 	if (!e && st->plan && !same_columns(st->plan->prepared, p->prepared))
 		e = ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "cached plan must not change result type");
@@ -177,8 +176,8 @@ gw_statement_plan(struct gw_session *s, struct gw_statement *st,
 		return e;
 	}
 	if (p->prepared->utility)
-		p->columns = gw_utility_columns(s, st->stmt, p->arena,
-		    &p->n_columns);
+		p->columns =
+		    gw_utility_columns(s, st->stmt, p->arena, &p->n_columns);
 	if (!p->columns && p->prepared->returns_rows) {
 		p->columns = p->prepared->columns;
 		p->n_columns = p->prepared->n_columns;

@@ -20,8 +20,8 @@ static void
 warn(struct gw_session *s, struct gw_portal *p, const char *sqlstate,
     const char *message)
 {
-	struct err *e = ERR(p ? p->arena : s->msg_arena, sqlstate, "%s",
-	    message);
+	struct err *e =
+	    ERR(p ? p->arena : s->msg_arena, sqlstate, "%s", message);
 
 	e->severity = ERR_WARNING;
 	gw_session_notice(s, e);
@@ -63,13 +63,12 @@ ends_block(const struct sql_stmt *stmt)
 	if (stmt->kind != SQL_STMT_TRANSACTION)
 		return false;
 	return stmt->u.txn.kind == SQL_TXN_COMMIT ||
-	    stmt->u.txn.kind == SQL_TXN_ROLLBACK ||
-	    stmt->u.txn.kind == SQL_TXN_ROLLBACK_TO;
+	       stmt->u.txn.kind == SQL_TXN_ROLLBACK ||
+	       stmt->u.txn.kind == SQL_TXN_ROLLBACK_TO;
 }
 
 struct err *
-gw_txn_allow(struct gw_session *s, struct arena *a,
-    const struct sql_stmt *stmt)
+gw_txn_allow(struct gw_session *s, struct arena *a, const struct sql_stmt *stmt)
 {
 	if (s->txn != GW_TXN_FAILED || ends_block(stmt))
 		return NULL;
@@ -127,8 +126,8 @@ savepoint(struct gw_session *s, struct gw_portal *p, const char *name)
 		return ERR(p->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 		    "too many savepoints in one transaction");
 	n = list_pop(&s->free_savepoints);
-	sp = n ? LIST_ENTRY(n, struct gw_savepoint, link) :
-		 NEW(s->arena, struct gw_savepoint);
+	sp = n ? LIST_ENTRY(n, struct gw_savepoint, link)
+	       : NEW(s->arena, struct gw_savepoint);
 	/* The grammar cuts identifiers to 63 bytes. */
 	snprintf(sp->name, sizeof sp->name, "%s", name);
 	sp->writes = s->txn_writes;
@@ -138,13 +137,13 @@ savepoint(struct gw_session *s, struct gw_portal *p, const char *name)
 }
 
 static struct err *
-to_savepoint(struct gw_session *s, struct gw_portal *p, const char *name,
-    bool rollback)
+to_savepoint(
+    struct gw_session *s, struct gw_portal *p, const char *name, bool rollback)
 {
 	struct gw_savepoint *sp;
 
-	TRY(need_block(s, p,
-	    rollback ? "ROLLBACK TO SAVEPOINT" : "RELEASE SAVEPOINT"));
+	TRY(need_block(
+	    s, p, rollback ? "ROLLBACK TO SAVEPOINT" : "RELEASE SAVEPOINT"));
 	sp = find_savepoint(s, name);
 	if (!sp)
 		return ERR(p->arena, ERRCODE_INVALID_SAVEPOINT_SPECIFICATION,
@@ -172,8 +171,8 @@ static const char *const isolation_names[] = {
 };
 
 static struct err *
-apply_modes(struct gw_session *s, struct gw_portal *p,
-    const struct sql_txn_modes *m)
+apply_modes(
+    struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
 {
 	struct arena *a = p->arena;
 
@@ -198,8 +197,8 @@ apply_modes(struct gw_session *s, struct gw_portal *p,
 static struct err *
 apply_defaults(struct gw_session *s, struct arena *a)
 {
-	static const char *const names[] = {"isolation", "read_only",
-	    "deferrable"};
+	static const char *const names[] = {
+	    "isolation", "read_only", "deferrable"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		TRY(gw_setting_set(s->settings, a,
@@ -211,8 +210,7 @@ apply_defaults(struct gw_session *s, struct arena *a)
 }
 
 static struct err *
-begin(struct gw_session *s, struct gw_portal *p,
-    const struct sql_txn_modes *m)
+begin(struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
 {
 	if (s->txn != GW_TXN_IDLE) {
 		warn(s, p, ERRCODE_ACTIVE_SQL_TRANSACTION,
@@ -240,16 +238,16 @@ end_block(struct gw_session *s, const struct gw_portal *p, bool committed)
 }
 
 static struct err *
-finish(struct gw_session *s, struct gw_portal *p,
-    const struct sql_transaction *t)
+finish(
+    struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
 {
 	bool commit = t->kind == SQL_TXN_COMMIT && s->txn != GW_TXN_FAILED;
 	bool failed = s->txn == GW_TXN_FAILED;
 
 	if (t->chain)
 		TRY(need_block(s, p,
-		    t->kind == SQL_TXN_COMMIT ? "COMMIT AND CHAIN" :
-						"ROLLBACK AND CHAIN"));
+		    t->kind == SQL_TXN_COMMIT ? "COMMIT AND CHAIN"
+					      : "ROLLBACK AND CHAIN"));
 	if (s->txn == GW_TXN_IDLE) {
 		warn(s, p, ERRCODE_NO_ACTIVE_SQL_TRANSACTION,
 		    "there is no transaction in progress");
@@ -321,8 +319,7 @@ gw_txn_set(struct gw_session *s, struct gw_portal *p)
 	if (m->access != SQL_ACCESS_DEFAULT)
 		TRY(gw_setting_set(s->settings, a,
 		    "default_transaction_read_only",
-		    m->access == SQL_READ_ONLY ? "on" : "off",
-		    GW_SET_SESSION));
+		    m->access == SQL_READ_ONLY ? "on" : "off", GW_SET_SESSION));
 	if (m->deferrable || m->not_deferrable)
 		TRY(gw_setting_set(s->settings, a,
 		    "default_transaction_deferrable",

@@ -73,7 +73,7 @@ static handler *const handlers[] = {
     [SQL_STMT_ALTER_TABLE] = not_yet,
     [SQL_STMT_RENAME] = not_yet,
     [SQL_STMT_DROP] = gw_util_object,
-    [SQL_STMT_TRUNCATE] = gw_util_truncate,
+    [SQL_STMT_TRUNCATE] = not_yet,
     [SQL_STMT_COMMENT] = not_yet,
     [SQL_STMT_SET] = gw_util_set,
     [SQL_STMT_SHOW] = gw_util_show,
@@ -121,8 +121,8 @@ static const struct sql_column_out show_all[] = {
 };
 
 static const struct sql_column_out *
-show_columns(struct gw_session *s, const char *name, struct arena *a,
-    uint32_t *n)
+show_columns(
+    struct gw_session *s, const char *name, struct arena *a, uint32_t *n)
 {
 	struct sql_column_out *c;
 	const char *spelt;
@@ -133,8 +133,8 @@ show_columns(struct gw_session *s, const char *name, struct arena *a,
 	}
 	spelt = gw_setting_name(s->settings, name);
 	c = NEW(a, struct sql_column_out);
-	*c = (struct sql_column_out){arena_strdup(a, spelt ? spelt : name),
-	    EX_TEXT, -1, 0, 0};
+	*c = (struct sql_column_out){
+	    arena_strdup(a, spelt ? spelt : name), EX_TEXT, -1, 0, 0};
 	*n = 1;
 	return c;
 }
@@ -174,8 +174,8 @@ gw_utility_columns(struct gw_session *s, const struct sql_stmt *stmt,
 	case SQL_STMT_EXECUTE:
 		return columns_behind(s, stmt, a, n);
 	case SQL_STMT_FETCH:
-		return stmt->u.fetch.move ? NULL :
-					    columns_behind(s, stmt, a, n);
+		return stmt->u.fetch.move ? NULL
+					  : columns_behind(s, stmt, a, n);
 	default:
 		return NULL;
 	}

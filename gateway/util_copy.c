@@ -58,8 +58,7 @@ field_value(struct copy_from *c, uint32_t i, const struct wire_copy_field *f,
 		return ERR(c->line, ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
 		    "invalid byte sequence for encoding \"UTF8\": 0x%02x",
 		    (uint8_t)f->bytes.p[bad]);
-	return ex_in(c->line, &c->p->ex, col->type, col->typmod, f->bytes,
-	    out);
+	return ex_in(c->line, &c->p->ex, col->type, col->typmod, f->bytes, out);
 }
 
 static struct err *
@@ -186,8 +185,8 @@ copy_columns(struct copy_from *c)
 }
 
 static struct err *
-copy_from(struct gw_session *s, struct gw_portal *p,
-    const struct sql_copy *copy)
+copy_from(
+    struct gw_session *s, struct gw_portal *p, const struct sql_copy *copy)
 {
 	struct copy_from c = {.s = s, .p = p, .copy = copy};
 	struct arena *a = p->arena;
@@ -203,8 +202,8 @@ copy_from(struct gw_session *s, struct gw_portal *p,
 	c.in = wire_copy_in_new(a, &c.opts, c.n);
 	c.line = arena_new(a, "copy line");
 	p->source = gw_source_new(a, &p->stmt);
-	TRY(sql_insert_begin(a, &p->env, c.table, c.ids, c.n, p->source,
-	    &c.ins));
+	TRY(sql_insert_begin(
+	    a, &p->env, c.table, c.ids, c.n, p->source, &c.ins));
 	wire_copy_in(&s->out, 0, c.n);
 	gw_session_flush(s);
 	while (!done)
@@ -229,8 +228,8 @@ put_line(struct gw_session *s, const struct wire_copy_opts *o,
 }
 
 static void
-put_header(struct gw_session *s, struct gw_portal *in,
-    const struct wire_copy_opts *o)
+put_header(
+    struct gw_session *s, struct gw_portal *in, const struct wire_copy_opts *o)
 {
 	uint32_t n = in->plan->n_columns;
 	struct wire_copy_field *f =
@@ -302,8 +301,8 @@ select_of(struct arena *a, const struct sql_copy *copy,
 }
 
 static struct err *
-query_of(struct gw_portal *p, const struct sql_copy *copy,
-    struct gw_statement *st)
+query_of(
+    struct gw_portal *p, const struct sql_copy *copy, struct gw_statement *st)
 {
 	const struct cl_table *t;
 	struct sql_stmt *q;
@@ -324,8 +323,8 @@ query_of(struct gw_portal *p, const struct sql_copy *copy,
 }
 
 static struct err *
-copy_out(struct gw_session *s, struct gw_portal *p,
-    const struct sql_copy *copy, struct gw_portal *in)
+copy_out(struct gw_session *s, struct gw_portal *p, const struct sql_copy *copy,
+    struct gw_portal *in)
 {
 	struct wire_copy_opts o;
 	const char **names;
@@ -343,14 +342,12 @@ copy_out(struct gw_session *s, struct gw_portal *p,
 		put_header(s, in, &o);
 	TRY(put_rows(s, in, &o, &count));
 	wire_copy_done(&s->out);
-	p->tag = arena_printf(p->arena, "COPY %llu",
-	    (unsigned long long)count);
+	p->tag = arena_printf(p->arena, "COPY %llu", (unsigned long long)count);
 	return NULL;
 }
 
 static struct err *
-copy_to(struct gw_session *s, struct gw_portal *p,
-    const struct sql_copy *copy)
+copy_to(struct gw_session *s, struct gw_portal *p, const struct sql_copy *copy)
 {
 	struct gw_statement *st = gw_statement_new(s);
 	struct gw_portal *in = NULL;

@@ -30,9 +30,9 @@ given_types(struct gw_portal *p, const struct sql_prepare_stmt *ps,
 		    tn->dims ? NULL : ex_type_by_name(str_c(tn->name.name));
 
 		if (!t)
-			return err_at(ERR(p->arena, ERRCODE_UNDEFINED_OBJECT,
-					  "type \"%s\" does not exist",
-					  tn->name.name),
+			return err_at(
+			    ERR(p->arena, ERRCODE_UNDEFINED_OBJECT,
+				"type \"%s\" does not exist", tn->name.name),
 			    tn->name.position);
 		st->given[i] = t->oid;
 	}
@@ -47,11 +47,11 @@ reparse(struct gw_portal *p, struct gw_statement *st)
 	struct sql_stmt *stmts;
 	size_t n;
 
-	TRY(sql_parse(st->arena, arena_str(st->arena, p->st->stmt->text),
-	    &stmts, &n));
+	TRY(sql_parse(
+	    st->arena, arena_str(st->arena, p->st->stmt->text), &stmts, &n));
 	ASSERT(n == 1 && stmts[0].kind == p->st->stmt->kind);
-	st->stmt = stmts[0].kind == SQL_STMT_PREPARE ? stmts[0].u.prepare.stmt :
-						       &stmts[0];
+	st->stmt = stmts[0].kind == SQL_STMT_PREPARE ? stmts[0].u.prepare.stmt
+						     : &stmts[0];
 	return NULL;
 }
 
@@ -86,8 +86,8 @@ prepare(struct gw_session *s, struct gw_portal *p)
 }
 
 static struct err *
-execute_params(struct gw_portal *p, const struct sql_execute *ex,
-    struct gw_portal *in)
+execute_params(
+    struct gw_portal *p, const struct sql_execute *ex, struct gw_portal *in)
 {
 	const struct sql_prepared *pr = in->plan->prepared;
 
@@ -174,8 +174,8 @@ cursor_query(struct gw_statement *st)
 }
 
 static struct err *
-check_declare(struct gw_session *s, struct gw_portal *p,
-    const struct sql_declare *d)
+check_declare(
+    struct gw_session *s, struct gw_portal *p, const struct sql_declare *d)
 {
 	if (s->txn == GW_TXN_IDLE && !d->hold)
 		return ERR(p->arena, ERRCODE_NO_ACTIVE_SQL_TRANSACTION,

@@ -32,12 +32,13 @@ static bool
 is_identity(const struct sql_set *set)
 {
 	bool who = strcmp(set->name, "session_authorization") == 0 ||
-	    strcmp(set->name, "role") == 0;
+		   strcmp(set->name, "role") == 0;
 
 	return who &&
-	    (set->kind == SQL_SET_DEFAULT || set->kind == SQL_SET_RESET ||
-		(set->args.n == 1 && set->args.items[0]->kind == SQL_E_STRING &&
-		    strcmp(set->args.items[0]->u.text, "none") == 0));
+	       (set->kind == SQL_SET_DEFAULT || set->kind == SQL_SET_RESET ||
+		   (set->args.n == 1 &&
+		       set->args.items[0]->kind == SQL_E_STRING &&
+		       strcmp(set->args.items[0]->u.text, "none") == 0));
 }
 
 struct err *
@@ -85,8 +86,8 @@ show_all(struct gw_session *s, struct gw_portal *p)
 	const char *name, *value, *help;
 
 	p->rows = gw_rows_new(p->arena, 3);
-	for (size_t i = 0;
-	     gw_setting_at(s->settings, i, &name, &value, &help); i++) {
+	for (size_t i = 0; gw_setting_at(s->settings, i, &name, &value, &help);
+	     i++) {
 		struct val *v = gw_rows_add(p->rows);
 
 		v[0] = text(p->rows, name);

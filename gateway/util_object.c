@@ -1,0 +1,185 @@
+/* CREATE DATABASE and SCHEMA; DROP of tables, schemas, databases and roles. */
+#include "gateway/ddl.h"
+#include "gateway/session_int.h"
+
+static struct err *
+create_database(struct gw_session *s, struct gw_portal *p)
+{
+	const struct sql_create_database *cd = &p->st->stmt->u.create_database;
+
+	if (s->txn != GW_TXN_IDLE)
+		return ERR(p->arena, ERRCODE_ACTIVE_SQL_TRANSACTION,
+		    "CREATE DATABASE cannot run inside a transaction block");
+	for (uint32_t i = 0; i < cd->options.n; i++) {
+		const struct sql_option *o = &cd->options.items[i];
+		const char *text = "";
+
+		if (strcmp(o->name, "encoding") != 0)
+			continue;
+		TRY(sql_option_text(p->arena, o, &text));
+		if (!str_ieq(str_c(text), STR("utf8")) &&
+		    !str_ieq(str_c(text), STR("utf-8")) &&
+		    !str_ieq(str_c(text), STR("default")))
+			return err_at(
+			    ERR(p->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
+				"encoding \"%s\" is not supported: databases "
+				"are UTF8",
+				text),
+			    o->position);
+	}
+	return gw_ddl_create_database(
+	    &p->stmt, p->arena, str_c(cd->name), s->role);
+}
+
+static void
+notice(struct gw_session *s, struct gw_portal *p, const char *sqlstate,
+    const char *text)
+{
+	struct err *e = ERR(p->arena, sqlstate, "%s", text);
+
+	e->severity = ERR_NOTICE;
+	gw_session_notice(s, e);
+}
+
+static struct err *
+create_schema(struct gw_session *s, struct gw_portal *p)
+{
+	const struct sql_create_schema *cs = &p->st->stmt->u.create_schema;
+	const char *name = cs->name ? cs->name : cs->owner;
+	struct gw_schema_def def = {
+	    .database = s->database, .if_not_exists = cs->if_not_exists};
+	bool created;
+
+	if (cs->n_elements)
+		return ERR(p->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "CREATE SCHEMA with elements is not supported yet");
+	def.name = str_c(name);
+	TRY(gw_ddl_create_schema(&p->stmt, p->arena, &def, &created));
+	if (!created)
+		notice(s, p, ERRCODE_DUPLICATE_SCHEMA,
+		    arena_printf(p->arena,
+			"schema \"%s\" already exists, skipping", name));
+	return NULL;
+}
+
+/* ---- DROP ---- */
+
+struct dropping {
+	struct gw_session *s;
+	struct gw_portal *p;
+	const struct sql_drop *d;
+};
+
+/* One name: the object, or NULL with the error that says it is not there. */
+static struct err *
+look_up(struct dropping *x, const struct sql_name *n, enum cl_kind *kind,
+    uint32_t *id)
+{
+	struct arena *a = x->p->arena;
+	const struct cl_catalog *c = x->p->env.catalog;
+	const struct cl_object *o = NULL;
+	const struct cl_table *t;
+	struct err *e = NULL;
+	struct str name = str_c(n->name);
+
+	*id = 0;
+	switch (x->d->object) {
+	case SQL_OBJ_TABLE:
+		*kind = CL_TABLE;
+		if (!sql_find_table(a, &x->p->env, n, &t))
+			*id = t->id;
+		else
+			e = ERR(a, ERRCODE_UNDEFINED_TABLE,
+			    "table \"%s\" does not exist", n->name);
+		return e;
+	case SQL_OBJ_SCHEMA:
+		*kind = CL_SCHEMA;
+		o = cl_find_name(c, CL_SCHEMA, x->s->database, name);
+		e = ERR(a, ERRCODE_INVALID_SCHEMA_NAME,
+		    "schema \"%s\" does not exist", n->name);
+		break;
+	case SQL_OBJ_DATABASE:
+		*kind = CL_DATABASE;
+		o = cl_find_name(c, CL_DATABASE, 0, name);
+		e = ERR(a, ERRCODE_INVALID_CATALOG_NAME,
+		    "database \"%s\" does not exist", n->name);
+		break;
+	case SQL_OBJ_ROLE:
+		*kind = CL_ROLE;
+		o = cl_find_name(c, CL_ROLE, 0, name);
+		e = ERR(a, ERRCODE_UNDEFINED_OBJECT,
+		    "role \"%s\" does not exist", n->name);
+		break;
+	default:
+		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "%s is not supported yet", sql_tag(x->p->st->stmt));
+	}
+	*id = o ? o->id : 0;
+	return o ? NULL : e;
+}
+
+static struct err *
+check_drop(struct dropping *x, enum cl_kind kind, uint32_t id)
+{
+	struct arena *a = x->p->arena;
+
+	if (kind == CL_DATABASE && x->s->txn != GW_TXN_IDLE)
+		return ERR(a, ERRCODE_ACTIVE_SQL_TRANSACTION,
+		    "DROP DATABASE cannot run inside a transaction block");
+	if (kind == CL_DATABASE && id == x->s->database)
+		return ERR(a, ERRCODE_OBJECT_IN_USE,
+		    "cannot drop the currently open database");
+	if (kind == CL_ROLE && id == x->s->role)
+		return ERR(
+		    a, ERRCODE_OBJECT_IN_USE, "current user cannot be dropped");
+	if (kind == CL_ROLE && !x->s->superuser)
+		return ERR(a, ERRCODE_INSUFFICIENT_PRIVILEGE,
+		    "permission denied to drop role");
+	return NULL;
+}
+
+/* All names are looked up before anything is dropped, as in PostgreSQL. */
+static struct err *
+drop(struct gw_session *s, struct gw_portal *p)
+{
+	struct dropping x = {s, p, &p->st->stmt->u.drop};
+	const struct sql_names *names = &x.d->names;
+	uint32_t *ids = NEW_N(p->arena, uint32_t, names->n + 1);
+	struct str *called = NEW_N(p->arena, struct str, names->n + 1);
+	struct gw_drop what = {.kind = CL_TABLE,
+	    .ids = ids,
+	    .names = called,
+	    .if_exists = x.d->if_exists,
+	    .cascade = x.d->cascade};
+
+	for (uint32_t i = 0; i < names->n; i++) {
+		uint32_t id;
+		struct err *e = look_up(&x, &names->items[i], &what.kind, &id);
+
+		if (e && (!x.d->if_exists ||
+			     err_is(e, ERRCODE_FEATURE_NOT_SUPPORTED)))
+			return e;
+		if (e) {
+			notice(s, p, ERRCODE_SUCCESSFUL_COMPLETION,
+			    arena_printf(p->arena, "%s, skipping", e->message));
+			continue;
+		}
+		TRY(check_drop(&x, what.kind, id));
+		called[what.n] = str_c(names->items[i].name);
+		ids[what.n++] = id;
+	}
+	return what.n ? gw_ddl_drop(&p->stmt, p->arena, &what) : NULL;
+}
+
+struct err *
+gw_util_object(struct gw_session *s, struct gw_portal *p)
+{
+	switch (p->st->stmt->kind) {
+	case SQL_STMT_CREATE_DATABASE:
+		return create_database(s, p);
+	case SQL_STMT_CREATE_SCHEMA:
+		return create_schema(s, p);
+	default:
+		return drop(s, p);
+	}
+}

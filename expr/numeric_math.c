@@ -503,8 +503,7 @@ log10_of(const struct num *base)
 }
 
 static struct err *
-power_int(
-    struct arena *a, struct num *base, long e, int e_scale, struct str *out)
+power_int(struct arena *a, struct num *base, long e, struct str *out)
 {
 	double f = mpz_sgn(base->m) ? (double)e * log10_of(base) : 0;
 	struct num n;

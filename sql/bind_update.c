@@ -45,6 +45,34 @@ sql_bind_update(
 	return sql_bind_returning(b, *out, s->alias, &s->returning);
 }
 
+static bool
+mark_column(const struct expr *e, void *arg)
+{
+	bool *used = arg;
+
+	if (e->node == EX_COLUMN)
+		used[e->u.col] = true;
+	return false;
+}
+
+/* DELETE reads no more than WHERE and RETURNING look at. */
+static void
+narrow(struct sql_bind *b, struct sql_change *ch)
+{
+	struct sql_rel *r = ch->query->rels[0];
+	bool *used = NEW_N(b->arena, bool, ch->query->width + 1);
+	uint32_t n = 0;
+
+	if (ch->query->where)
+		sql_expr_any(ch->query->where, mark_column, used);
+	for (uint32_t i = 0; i < ch->n_returning; i++)
+		sql_expr_any(ch->returning[i].expr, mark_column, used);
+	for (uint32_t i = 0; i < r->n_used; i++)
+		if (used[r->cols[r->used[i]].pos - 1])
+			r->used[n++] = r->used[i];
+	r->n_used = n;
+}
+
 struct err *
 sql_bind_delete(
     struct sql_bind *b, const struct sql_delete *s, struct sql_change **out)
@@ -59,5 +87,7 @@ sql_bind_delete(
 	TRY(bind_target(b, &s->table, s->alias, s->n_from, out));
 	scope.query = (*out)->query;
 	TRY(bind_where(&c, s->where, (*out)->query));
-	return sql_bind_returning(b, *out, s->alias, &s->returning);
+	TRY(sql_bind_returning(b, *out, s->alias, &s->returning));
+	narrow(b, *out);
+	return NULL;
 }

@@ -1,0 +1,210 @@
+/* What INSERT, UPDATE and DELETE share: whole rows, their checks and errors,
+ * and the rows kept for RETURNING. */
+#include "expr/table.h"
+#include "sql/exec_int.h"
+
+/* PostgreSQL shows no more of a value in "Failing row contains". */
+#define SHOWN_MAX 64
+
+struct err *
+sql_lost_race(struct arena *a)
+{
+	return err_hint(ERR(a, ERRCODE_SERIALIZATION_FAILURE,
+			    "could not serialize access due to concurrent "
+			    "update"),
+	    "Others kept changing the row. The statement may be retried.");
+}
+
+/* ---- errors with the row in them ---- */
+
+static void
+name_table(struct err *e, const struct sql_env *env, const struct cl_table *t)
+{
+	const struct cl_object *s = cl_find(env->catalog, CL_SCHEMA, t->schema);
+
+	if (s)
+		e->schema = arena_cstr(e->arena, s->u.schema.name);
+	e->table = arena_cstr(e->arena, t->name);
+}
+
+static void
+show_value(struct buf *b, const struct sql_env *env, struct val v)
+{
+	size_t from = b->len, cut;
+
+	if (v.null) {
+		buf_str(b, STR("null"));
+		return;
+	}
+	ex_out(b, env->ex, v);
+	cut = from + SHOWN_MAX;
+	if (b->len <= cut)
+		return;
+	/* Not in the middle of a character. */
+	while (cut > from && (b->p[cut] & 0xc0) == 0x80)
+		cut--;
+	b->len = cut;
+	buf_str(b, STR("..."));
+}
+
+static struct err *
+not_null_error(struct sql_exec *x, const struct cl_table *t, uint32_t col,
+    const struct val *vals)
+{
+	struct arena *a = x->arena;
+	struct err *e = ERR(a, ERRCODE_NOT_NULL_VIOLATION,
+	    "null value in column \"%.*s\" of relation \"%.*s\" violates "
+	    "not-null constraint",
+	    STR_FMT(t->columns[col].name), STR_FMT(t->name));
+	bool first = true;
+	struct buf b;
+
+	buf_init(&b, a);
+	for (uint32_t i = 0; i < t->n_columns; i++) {
+		if (!sql_column_visible(&t->columns[i]))
+			continue;
+		buf_str(&b, first ? STR("") : STR(", "));
+		show_value(&b, x->env, vals[i]);
+		first = false;
+	}
+	err_detail(e, "Failing row contains (%s).", buf_cstr(&b));
+	name_table(e, x->env, t);
+	e->column = arena_cstr(a, t->columns[col].name);
+	return e;
+}
+
+static bool
+in_key(const struct cl_table *t, uint32_t id)
+{
+	for (uint32_t i = 0; i < t->n_pkey; i++)
+		if (t->pkey[i] == id)
+			return true;
+	return false;
+}
+
+struct err *
+sql_check_not_null(
+    struct sql_exec *x, const struct cl_table *t, const struct val *vals)
+{
+	for (uint32_t i = 0; i < t->n_columns; i++) {
+		const struct cl_column *c = &t->columns[i];
+
+		if (!vals[i].null || !sql_column_visible(c))
+			continue;
+		if (c->flags & CL_COL_NOT_NULL || in_key(t, c->id))
+			return not_null_error(x, t, i, vals);
+	}
+	return NULL;
+}
+
+static uint32_t
+column_index(const struct cl_table *t, uint32_t id)
+{
+	for (uint32_t i = 0; i < t->n_columns; i++)
+		if (t->columns[i].id == id)
+			return i;
+	UNREACHABLE();
+}
+
+struct err *
+sql_duplicate_error(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, const struct val *vals)
+{
+	struct err *e = ERR(a, ERRCODE_UNIQUE_VIOLATION,
+	    "duplicate key value violates unique constraint \"%.*s\"",
+	    STR_FMT(t->pkey_name));
+	struct buf names, values;
+
+	buf_init(&names, a);
+	buf_init(&values, a);
+	for (uint32_t i = 0; i < t->n_pkey; i++) {
+		uint32_t col = column_index(t, t->pkey[i]);
+
+		buf_str(&names, i ? STR(", ") : STR(""));
+		buf_str(&names, t->columns[col].name);
+		buf_str(&values, i ? STR(", ") : STR(""));
+		ex_out(&values, env->ex, vals[col]);
+	}
+	err_detail(e, "Key (%s)=(%s) already exists.", buf_cstr(&names),
+	    buf_cstr(&values));
+	name_table(e, env, t);
+	e->constraint = arena_cstr(a, t->pkey_name);
+	return e;
+}
+
+/* ---- whole rows ---- */
+
+struct err *
+sql_row_key(struct sql_exec *x, const struct cl_table *t,
+    const struct val *vals, struct arena *a, struct str *out)
+{
+	struct val pk[CL_KEY_COLUMNS_MAX];
+	struct err *e;
+	struct buf b;
+
+	ASSERT(t->n_pkey <= CL_KEY_COLUMNS_MAX);
+	for (uint32_t i = 0; i < t->n_pkey; i++)
+		pk[i] = vals[column_index(t, t->pkey[i])];
+	buf_init(&b, a);
+	e = ex_table_key(x->arena, t, pk, &b);
+	*out = buf_view(&b);
+	return e;
+}
+
+void
+sql_whole_row_req(struct arena *a, const struct cl_table *t,
+    struct sql_scan_req *req, const uint32_t **at)
+{
+	uint32_t *ids = NEW_N(a, uint32_t, t->n_columns + 1);
+	uint32_t *pos = NEW_N(a, uint32_t, t->n_columns + 1);
+
+	*req = (struct sql_scan_req){.table = t, .columns = ids};
+	for (uint32_t i = 0; i < t->n_columns; i++)
+		if (sql_column_visible(&t->columns[i])) {
+			ids[req->n_columns] = t->columns[i].id;
+			pos[req->n_columns++] = i;
+		}
+	*at = pos;
+}
+
+struct err *
+sql_get_whole(struct sql_exec *x, const struct cl_table *t, struct str key,
+    struct arena *a, struct val *vals, cl_stamp *stamp, bool *found)
+{
+	struct sql_scan_req req;
+	struct sql_row row = {0};
+	const uint32_t *at;
+
+	*found = false;
+	sql_whole_row_req(a, t, &req, &at);
+	TRY(x->src->ops->get(x->src, a, &req, &key, 1, &row, found));
+	for (uint32_t i = 0; i < t->n_columns; i++)
+		vals[i] = val_null(t->columns[i].type);
+	for (uint32_t i = 0; *found && i < req.n_columns; i++)
+		vals[at[i]] = row.vals[i];
+	*stamp = row.stamp;
+	return NULL;
+}
+
+/* ---- RETURNING ---- */
+
+struct err *
+sql_keep_returning(struct sql_exec *x, const struct sql_change *ch,
+    struct arena *scratch, const struct val *row, struct sql_kept *kept)
+{
+	uint32_t n = ch ? ch->n_returning : 0;
+	struct ex_ctx ctx =
+	    sql_ctx(x, scratch, row, ch ? ch->table->n_columns : 0);
+	struct val *vals;
+
+	if (n == 0)
+		return NULL;
+	vals = NEW_N(scratch, struct val, n);
+	for (uint32_t i = 0; i < n; i++)
+		TRY(ex_eval(
+		    &ctx, sql_fold(x, ch->returning[i].expr), &vals[i]));
+	kept->rows = sql_more(
+	    x->work, kept->rows, kept->n, &kept->cap, sizeof *kept->rows);
+	kept->rows[kept->n++] = sql_row_copy(x->work, vals, n);
+	return sql_work_check(x);
+}

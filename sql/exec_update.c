@@ -1,0 +1,271 @@
+/* UPDATE and DELETE: rows are read, changed, and written under the condition
+ * that they still have the stamp that was read.  Where one has not, it is read
+ * and judged again, as READ COMMITTED does. */
+#include "expr/table.h"
+#include "sql/exec_int.h"
+
+struct victim {
+	struct str key;
+	cl_stamp stamp;
+	struct val *old;  /* by table column */
+	struct val *next; /* UPDATE */
+	struct str next_key;
+	bool moves; /* to another key: a delete, then an insert */
+	bool gone;  /* nothing to do any more, or done */
+};
+
+struct update {
+	struct sql_node node;
+	const struct sql_change *ch;
+	const struct cl_table *table;
+	bool is_delete;
+	struct expr *where;
+	struct expr **set;
+	struct arena *arena; /* of the batch */
+	struct victim *rows;
+	uint32_t n, cap;
+	size_t bytes;
+	uint64_t done;
+	struct sql_kept kept;
+	bool ran;
+};
+
+/* ---- one row ---- */
+
+static struct err *
+check_size(struct update *u, const struct val *vals)
+{
+	struct buf row;
+
+	if (!u->node.x->env->row_max)
+		return NULL;
+	buf_init(&row, u->node.scratch);
+	return ex_table_row(
+	    u->node.x->arena, u->table, vals, u->node.x->env->row_max, &row);
+}
+
+/* The row to be, and its key. */
+static struct err *
+set_row(struct update *u, struct victim *v)
+{
+	struct sql_exec *x = u->node.x;
+	const struct sql_change *ch = u->ch;
+	uint32_t n = u->table->n_columns;
+	struct ex_ctx ctx = sql_ctx(x, u->arena, v->old, n);
+
+	if (u->is_delete)
+		return NULL;
+	v->next = arena_dup(u->arena, v->old, n * sizeof *v->next);
+	for (uint32_t i = 0; i < ch->n_set; i++)
+		TRY(ex_eval(&ctx, u->set[i], &v->next[ch->set[i].index]));
+	TRY(sql_check_not_null(x, u->table, v->next));
+	TRY(check_size(u, v->next));
+	v->moves = false;
+	if (!ch->key_set)
+		return NULL;
+	TRY(sql_row_key(x, u->table, v->next, u->arena, &v->next_key));
+	v->moves = !str_eq(v->next_key, v->key);
+	return NULL;
+}
+
+static struct sql_write
+write_of(const struct update *u, const struct victim *v)
+{
+	return (struct sql_write){
+	    .kind = u->is_delete || v->moves ? SQL_DELETE : SQL_UPDATE,
+	    .table = u->table,
+	    .key = v->key,
+	    .vals = u->is_delete || v->moves ? NULL : v->next,
+	    .stamp = v->stamp,
+	};
+}
+
+/* The row was changed by somebody else since it was read: what it is now. */
+static struct err *
+read_again(struct update *u, struct victim *v)
+{
+	struct sql_exec *x = u->node.x;
+	struct ex_ctx ctx;
+	bool match = true;
+
+	TRY(sql_get_whole(
+	    x, u->table, v->key, u->arena, v->old, &v->stamp, &match));
+	if (match && u->where) {
+		ctx = sql_ctx(x, u->arena, v->old, u->table->n_columns);
+		TRY(ex_test(&ctx, u->where, &match));
+	}
+	v->gone = !match;
+	return match ? set_row(u, v) : NULL;
+}
+
+static struct err *
+change_again(struct update *u, struct victim *v)
+{
+	struct sql_exec *x = u->node.x;
+
+	for (int i = 0; i < SQL_RETRY_MAX; i++) {
+		struct sql_write w;
+
+		TRY(read_again(u, v));
+		if (v->gone)
+			return NULL;
+		w = write_of(u, v);
+		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
+		if (w.result == SQL_WRITE_DONE)
+			return NULL;
+	}
+	return sql_lost_race(x->arena);
+}
+
+/* ---- batches ---- */
+
+/* Rows whose key changes were deleted before; now they come back. */
+static struct err *
+insert_moved(struct update *u)
+{
+	struct sql_exec *x = u->node.x;
+
+	for (uint32_t i = 0; i < u->n; i++) {
+		struct victim *v = &u->rows[i];
+		struct sql_write w = {.kind = SQL_INSERT,
+		    .table = u->table,
+		    .key = v->next_key,
+		    .vals = v->next};
+
+		if (!v->moves || v->gone)
+			continue;
+		TRY(x->src->ops->write(x->src, u->node.scratch, &w, 1));
+		if (w.result != SQL_WRITE_DONE)
+			return sql_duplicate_error(
+			    x->arena, x->env, u->table, v->next);
+	}
+	return NULL;
+}
+
+static struct err *
+write_batch(struct update *u)
+{
+	struct sql_exec *x = u->node.x;
+	struct sql_write *w = NEW_N(u->arena, struct sql_write, u->n + 1);
+
+	for (uint32_t i = 0; i < u->n; i++) {
+		TRY(set_row(u, &u->rows[i]));
+		w[i] = write_of(u, &u->rows[i]);
+	}
+	TRY(x->src->ops->write(x->src, u->arena, w, u->n));
+	for (uint32_t i = 0; i < u->n; i++)
+		if (w[i].result != SQL_WRITE_DONE)
+			TRY(change_again(u, &u->rows[i]));
+	TRY(insert_moved(u));
+	for (uint32_t i = 0; i < u->n; i++) {
+		struct victim *v = &u->rows[i];
+
+		if (v->gone)
+			continue;
+		u->done++;
+		TRY(sql_keep_returning(x, u->ch, u->arena,
+		    u->is_delete ? v->old : v->next, &u->kept));
+	}
+	return NULL;
+}
+
+static struct err *
+flush(struct update *u)
+{
+	if (u->n)
+		TRY(write_batch(u));
+	u->n = 0;
+	u->bytes = 0;
+	u->rows = NULL;
+	u->cap = 0;
+	arena_reset(u->arena);
+	return NULL;
+}
+
+static struct err *
+add(struct update *u, const struct val *row)
+{
+	const struct sql_row *at = sql_scan_row(u->node.left);
+	struct victim *v;
+
+	u->rows = sql_more(u->arena, u->rows, u->n, &u->cap, sizeof *u->rows);
+	v = &u->rows[u->n++];
+	*v = (struct victim){.key = arena_str(u->arena, at->key),
+	    .stamp = at->stamp,
+	    .old = sql_row_copy(u->arena, row, u->table->n_columns)};
+	/* A row that moves might be met again further on, so then all are
+	 * read before the first is written. */
+	if (u->ch->key_set)
+		return sql_work_check(u->node.x);
+	if (u->n == SQL_WRITE_BATCH || arena_bytes(u->arena) > SQL_WRITE_BYTES)
+		return flush(u);
+	return NULL;
+}
+
+/* ---- the node ---- */
+
+static struct err *
+run(struct update *u)
+{
+	struct val *row;
+
+	for (;;) {
+		TRY(sql_pull(u->node.left, &row));
+		if (!row)
+			return flush(u);
+		TRY(add(u, row));
+	}
+}
+
+static struct err *
+update_next(struct sql_node *n, struct val **row)
+{
+	struct update *u = (struct update *)(void *)n;
+
+	*row = NULL;
+	if (!u->ran) {
+		u->ran = true;
+		TRY(run(u));
+	}
+	if (u->kept.at < u->kept.n)
+		*row = u->kept.rows[u->kept.at++];
+	return NULL;
+}
+
+/* NULLs of the columns' types: what the scan does not fill in. */
+static struct val *
+null_row(struct sql_exec *x, const struct cl_table *t)
+{
+	struct val *row = NEW_N(x->arena, struct val, t->n_columns + 1);
+
+	for (uint32_t i = 0; i < t->n_columns; i++)
+		row[i] = val_null(t->columns[i].type);
+	return row;
+}
+
+struct err *
+sql_update_node(struct sql_exec *x, const struct sql_change *ch, bool is_delete,
+    struct sql_node **out)
+{
+	struct update *u = sql_node_new(x, sizeof *u,
+	    arena_printf(x->arena, "%s on %.*s",
+		is_delete ? "Delete" : "Update", STR_FMT(ch->table->name)),
+	    update_next);
+	struct sql_conjs conjs = {0};
+
+	u->ch = ch;
+	u->table = ch->table;
+	u->is_delete = is_delete;
+	u->node.changed = &u->done;
+	u->arena = arena_new(ch->key_set ? x->work : x->arena, "batch");
+	if (ch->query->where) {
+		u->where = sql_fold(x, ch->query->where);
+		sql_split_and(x, ch->query, u->where, &conjs);
+	}
+	u->set = NEW_N(x->arena, struct expr *, ch->n_set + 1);
+	for (uint32_t i = 0; i < ch->n_set; i++)
+		u->set[i] = sql_fold(x, ch->set[i].expr);
+	*out = &u->node;
+	return sql_scan_node(x, ch->query, ch->query->rels[0], &conjs,
+	    null_row(x, ch->table), &u->node.left);
+}

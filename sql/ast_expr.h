@@ -196,6 +196,10 @@ bool sql_expr_equal(const struct sql_expr *x, const struct sql_expr *y);
 bool sql_typename_equal(
     const struct sql_typename *x, const struct sql_typename *y);
 
+/* Where the whole expression starts, for errors about all of it (an operator's
+ * own position is that of the operator); 0 if unknown. */
+int sql_expr_position(const struct sql_expr *e);
+
 /* The name of a result column without an alias, by PostgreSQL's rule: the
  * column's, the function's, the type's of a cast, "case", ... or "?column?". */
 const char *sql_figure_colname(const struct sql_expr *e);

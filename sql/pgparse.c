@@ -28,6 +28,7 @@ static const char NO_PARAMETER[] = ERRCODE_UNDEFINED_PARAMETER;
 
 #include "postgres.h"
 
+#include "common/keywords.h"
 #include "nodes/nodes.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pg_list.h"
@@ -111,10 +112,12 @@ syntax_error(
 	if (k && k->hint)
 		err_hint(e, "%s", k->hint);
 	/* Its position counts characters of what it parsed. */
-	if (pe->cursorpos > 0)
-		err_at(e, sql_text_position(
-			      in->text, sql_text_offset(str_c(in->sql),
-					    (size_t)pe->cursorpos - 1)));
+	if (pe->cursorpos > 0) {
+		size_t at =
+		    sql_text_offset(str_c(in->sql), (size_t)pe->cursorpos - 1);
+
+		err_at(e, sql_text_position(in->text, in->base + at));
+	}
 	return e;
 }
 
@@ -175,7 +178,8 @@ convert_one(struct conv *c, const RawStmt *raw, struct sql_stmt *s)
 		s->u.unsupported.error = c->err;
 	}
 	s->text = text;
-	s->position = at(c, (int)(text.p - c->in->text->text.p));
+	s->position = sql_text_position(
+	    c->in->text, (size_t)(text.p - c->in->text->text.p));
 	s->n_params = c->n_params;
 	return NULL;
 }
@@ -195,8 +199,8 @@ convert_all(struct conv *c, const List *raw, struct sql_stmt **stmts, size_t *n)
 }
 
 struct err *
-sql_pg_parse(struct arena *a, const struct sql_pg_input *in,
-    struct sql_stmt **stmts, size_t *n)
+sql_pg_parse(struct arena *a, struct sql_pg_input *in, struct sql_stmt **stmts,
+    size_t *n)
 {
 	struct conv c = {.arena = a, .in = in};
 	MemoryContext ctx = pg_query_enter_memory_context();
@@ -216,4 +220,12 @@ sql_pg_parse(struct arena *a, const struct sql_pg_input *in,
 	free(r.stderr_buffer);
 	pg_query_exit_memory_context(ctx);
 	return e;
+}
+
+bool
+sql_pg_needs_quotes(const char *word)
+{
+	int k = ScanKeywordLookup(word, &ScanKeywords);
+
+	return k >= 0 && ScanKeywordCategories[k] != UNRESERVED_KEYWORD;
 }

@@ -1,5 +1,5 @@
+#include "expr/cast_int.h"
 #include "expr/func_int.h"
-
 #include "expr/resolve_int.h"
 
 static const struct ex_funcs *const areas[] = {
@@ -203,7 +203,10 @@ ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type)
 	 */
 	if (!t || !str_eq(name, str_c(t->name)))
 		return false;
-	if (arg != EX_UNKNOWN && !ex_find_cast(arg, t->oid, EX_EXPLICIT, &f))
+	/* A cast by a function is a call of that function. */
+	if (arg != EX_UNKNOWN &&
+	    (!ex_find_cast(arg, t->oid, EX_EXPLICIT, &f) ||
+		(f && f->id < EX_FN_OUT)))
 		return false;
 	*type = t->oid;
 	return true;

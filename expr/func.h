@@ -42,8 +42,8 @@ struct err *ex_find_func(struct arena *a, struct str name,
     const uint32_t *types, uint32_t n, const struct ex_func **out);
 /* Whether any function or aggregate has this name. */
 bool ex_func_exists(struct str name);
-/* A call name(x) that found no function may be a cast in function notation,
- * as float8('1') is: true, and *type is what to coerce x to (EX_EXPLICIT). */
+/* Whether name(x) is a cast in function notation, as int4('1') is: *type is
+ * what to coerce x to (EX_EXPLICIT). Ask before ex_find_func. */
 bool ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type);
 /* Operators "+", "=", "||", "->>", "~~"(LIKE)...; for a prefix operator left
  * is 0. 42883 "operator does not exist: integer + boolean". */

@@ -285,7 +285,7 @@ static struct err *
 get_base64(const struct ex_ctx *ctx, struct str s, struct buf *b)
 {
 	uint32_t v = 0;
-	int have = 0, padding = 0;
+	int have = 0, bytes = 3; /* fewer after a '=' */
 
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.p[i];
@@ -293,14 +293,14 @@ get_base64(const struct ex_ctx *ctx, struct str s, struct buf *b)
 
 		if (is_space(c))
 			continue;
-		if (c == '=') {
+		if (c == '=' && bytes == 3) {
 			if (have < 2)
 				return ERR(ctx->arena,
 				    ERRCODE_INVALID_PARAMETER_VALUE,
 				    "unexpected \"=\" while decoding base64 "
 				    "sequence");
-			padding++;
-		} else if (!at || padding) {
+			bytes = have - 1;
+		} else if (!at && c != '=') {
 			return ERR(ctx->arena, ERRCODE_INVALID_PARAMETER_VALUE,
 			    "invalid symbol \"%.*s\" found while decoding "
 			    "base64 sequence",
@@ -309,14 +309,10 @@ get_base64(const struct ex_ctx *ctx, struct str s, struct buf *b)
 		v = v << 6 | (at ? (uint32_t)(at - base64_digits) : 0);
 		if (++have < 4)
 			continue;
-		buf_u8(b, (uint8_t)(v >> 16));
-		if (padding < 2)
-			buf_u8(b, (uint8_t)(v >> 8));
-		if (padding < 1)
-			buf_u8(b, (uint8_t)v);
+		for (int k = 0; k < bytes; k++)
+			buf_u8(b, (uint8_t)(v >> (16 - 8 * k)));
 		v = 0;
 		have = 0;
-		padding = 0;
 	}
 	return have ? bad_base64_end(ctx) : NULL;
 }

@@ -94,6 +94,39 @@ BODY(bool_int)
 	return NULL;
 }
 
+/* "char" is one byte, or none. */
+BODY(text_char)
+{
+	struct str s = args[0].u.s;
+
+	UNUSED(ctx);
+	UNUSED(n);
+	ex_set_str(out, str_of(s.p, s.len ? 1 : 0));
+	return NULL;
+}
+
+BODY(char_int)
+{
+	UNUSED(ctx);
+	UNUSED(n);
+	ex_set_int(out, args[0].u.s.len ? (signed char)args[0].u.s.p[0] : 0);
+	return NULL;
+}
+
+BODY(int_char)
+{
+	int64_t i = args[0].u.i;
+	char *p = arena_alloc(ctx->arena, 1);
+
+	UNUSED(n);
+	if (i < INT8_MIN || i > INT8_MAX)
+		return ERR(ctx->arena, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+		    "\"char\" out of range");
+	*p = (char)i;
+	ex_set_str(out, str_of(p, i != 0));
+	return NULL;
+}
+
 #define OUT_TO(t, tname)                                                       \
 	FN(EX_FN_OUT + (t), "skaidb_out_" tname, cast_out, t, EX_ANY),         \
 	    FN_STABLE(EX_FN_OUT_STABLE + (t), "skaidb_out_stable_" tname,      \
@@ -125,6 +158,15 @@ static const struct ex_func funcs[] = {
     IN_TO_STABLE(EX_TIMESTAMP, "timestamp"),
     IN_TO_STABLE(EX_TIMESTAMPTZ, "timestamptz"),
     IN_TO_STABLE(EX_INTERVAL, "interval"),
+    IN_TO(EX_CHAR, "char"),
+    FN(946, "text", cast_out, EX_TEXT, EX_CHAR),
+    FN(1000106, "varchar", cast_out, EX_VARCHAR, EX_CHAR),
+    FN(860, "bpchar", cast_out, EX_BPCHAR, EX_CHAR),
+    FN(944, "char", text_char, EX_CHAR, EX_TEXT),
+    FN(1000107, "char", text_char, EX_CHAR, EX_VARCHAR),
+    FN(1000108, "char", text_char, EX_CHAR, EX_BPCHAR),
+    FN(77, "int4", char_int, EX_INT4, EX_CHAR),
+    FN(78, "char", int_char, EX_CHAR, EX_INT4),
     FN(401, "text", bpchar_text, EX_TEXT, EX_BPCHAR),
     FN(1000100, "varchar", bpchar_text, EX_VARCHAR, EX_BPCHAR),
     FN(406, "text", cast_keep, EX_TEXT, EX_NAME),

@@ -120,6 +120,8 @@ static const struct ex_func funcs[] = {
 	"bpcharlt", 1050, "bpcharle", 1051, "bpchargt", 1052, "bpcharge"),
     SIX(bytes, EX_BYTEA, EX_BYTEA, 1948, "byteaeq", 1953, "byteane", 1949,
 	"bytealt", 1950, "byteale", 1951, "byteagt", 1952, "byteage"),
+    SIX(bytes, EX_CHAR, EX_CHAR, 61, "chareq", 70, "charne", 1246, "charlt", 72,
+	"charle", 73, "chargt", 74, "charge"),
     SIX(int, EX_DATE, EX_DATE, 1086, "date_eq", 1091, "date_ne", 1087,
 	"date_lt", 1088, "date_le", 1089, "date_gt", 1090, "date_ge"),
     SIX(moment, EX_DATE, EX_TIMESTAMP, 2340, "date_eq_timestamp", 2343,

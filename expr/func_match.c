@@ -65,8 +65,6 @@ like(struct str s, struct str p, bool fold, bool bytes)
 		}
 		if (!p.len && !s.len)
 			return LIKE_YES;
-		if (p.len == 1 && p.p[0] == '\\')
-			return LIKE_BAD_ESCAPE;
 		if (p.len && s.len)
 			r = like_one(&s, &p, fold, bytes);
 		if (r == LIKE_YES)

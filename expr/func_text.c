@@ -494,7 +494,7 @@ BODY(text_chr)
 
 	UNUSED(n);
 	if (c < 0)
-		return ERR(ctx->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+		return ERR(ctx->arena, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "character number must be positive");
 	if (c == 0)
 		return ERR(ctx->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,

@@ -61,9 +61,12 @@ calc_bind(const char *name, struct expr **args, uint32_t n, struct expr **out)
 	uint32_t types[CALC_ARGS_MAX];
 	const struct ex_func *f;
 	struct arena *a = calc_arena();
+	uint32_t type;
 
 	if (strncmp(name, "cast:", 5) == 0)
 		return bind_cast(name + 5, args[0], out);
+	if (n == 1 && ex_func_is_cast(str_c(name), args[0]->type, &type))
+		return bind_cast(name, args[0], out);
 	for (uint32_t i = 0; i < n; i++)
 		types[i] = args[i]->type;
 	if (isalpha((unsigned char)name[0]))

@@ -51,8 +51,8 @@ bind_cast(const char *to, struct expr *e, struct expr **out)
 	const struct ex_type *t = ex_type_by_name(str_c(to));
 
 	ASSERT(t);
-	return ex_coerce(calc_arena(), &ex_env_default, e, t->oid, -1,
-	    EX_EXPLICIT, out);
+	return ex_coerce(
+	    calc_arena(), &ex_env_default, e, t->oid, -1, EX_EXPLICIT, out);
 }
 
 struct err *
@@ -72,8 +72,8 @@ calc_bind(const char *name, struct expr **args, uint32_t n, struct expr **out)
 	if (isalpha((unsigned char)name[0]))
 		TRY(ex_find_func(a, str_c(name), types, n, &f));
 	else
-		TRY(ex_find_op(a, str_c(name), n == 2 ? types[0] : 0,
-		    types[n - 1], &f));
+		TRY(ex_find_op(
+		    a, str_c(name), n == 2 ? types[0] : 0, types[n - 1], &f));
 	for (uint32_t i = 0; i < n; i++)
 		TRY(ex_coerce(a, &ex_env_default, args[i], ex_func_arg(f, i),
 		    -1, EX_IMPLICIT, &args[i]));
@@ -106,8 +106,8 @@ calc_v(const char *name, const char *const *args)
 	last_type[0] = '\0';
 	err = run(name, args, &v);
 	if (err)
-		return arena_printf(calc_arena(), "!%s %s", err->sqlstate,
-		    err->message);
+		return arena_printf(
+		    calc_arena(), "!%s %s", err->sqlstate, err->message);
 	snprintf(last_type, sizeof last_type, "%s",
 	    ex_type(v.type) ? ex_type(v.type)->name : "");
 	if (v.null)

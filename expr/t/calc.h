@@ -14,8 +14,7 @@
 
 /* Freed by calc_fini; NULL ends the arguments. */
 const char *calc_v(const char *name, const char *const *args);
-#define calc(name, ...)                                                        \
-	calc_v((name), (const char *const[]){__VA_ARGS__, NULL})
+#define calc(name, ...) calc_v((name), (const char *const[]){__VA_ARGS__, NULL})
 /* pg type of the last result. */
 const char *calc_type(void);
 struct arena *calc_arena(void);
@@ -24,7 +23,7 @@ void calc_fini(void);
 /* An expression out of "type:text". */
 struct expr *calc_arg(const char *arg);
 /* A call as the binder makes it: resolved, arguments coerced. */
-struct err *calc_bind(const char *name, struct expr **args, uint32_t n,
-    struct expr **out);
+struct err *calc_bind(
+    const char *name, struct expr **args, uint32_t n, struct expr **out);
 
 #endif

@@ -23,16 +23,15 @@ results_are_those_of_postgresql(void)
 		const struct row *r = &rows[i];
 		const char *got = calc_v(r->name, r->args);
 		bool ok = strcmp(got, r->result) == 0 &&
-		    (got[0] == '!' || strcmp(calc_type(), r->type) == 0);
+			  (got[0] == '!' || strcmp(calc_type(), r->type) == 0);
 
 		if (!ok)
 			fprintf(stderr,
 			    "%s(%s, %s, %s): %s (%s), expected %s (%s)\n",
 			    r->name, r->args[0] ? r->args[0] : "",
 			    r->args[0] && r->args[1] ? r->args[1] : "",
-			    r->args[0] && r->args[1] && r->args[2] ?
-				r->args[2] :
-				"",
+			    r->args[0] && r->args[1] && r->args[2] ? r->args[2]
+								   : "",
 			    got, calc_type(), r->result, r->type);
 		CHECK(ok);
 		calc_fini();
@@ -91,8 +90,8 @@ extreme_arguments_are_survived(void)
 
 	for (size_t i = 0; (f = ex_func_at(i)); i++) {
 		for (unsigned round = 0; round < 6; round++) {
-			struct ex_ctx ctx = {.arena = calc_arena(),
-			    .env = &ex_env_default};
+			struct ex_ctx ctx = {
+			    .arena = calc_arena(), .env = &ex_env_default};
 			struct expr *args[EX_ARGS_MAX];
 			struct val out;
 			unsigned k = 0;
@@ -100,16 +99,15 @@ extreme_arguments_are_survived(void)
 			for (; k < f->n_args; k++) {
 				size_t at = (round * 7 + k * 3) % 26;
 
-				for (size_t t = 0; t < 26 &&
-				     f->args[k] != EX_ANY &&
+				for (size_t t = 0;
+				     t < 26 && f->args[k] != EX_ANY &&
 				     f->args[k] !=
 					 ex_type_by_name(str_c(extremes[at][0]))
 					     ->oid;
 				     t++)
 					at = (at + 1) % 26;
 				args[k] = calc_arg(arena_printf(calc_arena(),
-				    "%s:%s", extremes[at][0],
-				    extremes[at][1]));
+				    "%s:%s", extremes[at][0], extremes[at][1]));
 				if (f->args[k] != EX_ANY &&
 				    args[k]->type != f->args[k])
 					break;
@@ -123,8 +121,8 @@ extreme_arguments_are_survived(void)
 	CHECK(f == NULL);
 }
 
-CU_MAIN("func", {"results_are_those_of_postgresql",
-		    results_are_those_of_postgresql},
+CU_MAIN("func",
+    {"results_are_those_of_postgresql", results_are_those_of_postgresql},
     {"every_operator_has_its_function", every_operator_has_its_function},
     {"every_function_is_of_known_types", every_function_is_of_known_types},
     {"extreme_arguments_are_survived", extreme_arguments_are_survived})

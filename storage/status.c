@@ -14,10 +14,11 @@ static const char *const states[] = {
 static json_t *
 text(struct str s)
 {
+	/* Always with a length: names are no C strings. */
 	json_t *j = json_stringn(s.p ? s.p : "", s.len);
 
 	/* A name of bytes that are no text is shown as none. */
-	return j ? j : json_string("");
+	return j ? j : json_stringn("", 0);
 }
 
 static json_t *
@@ -113,9 +114,9 @@ st_node_status(struct st_node *n, struct buf *out)
 	json_t *j = json_object();
 	size_t len;
 
-	json_object_set_new(j, "program", json_string("skaidb-storage"));
-	json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
-	json_object_set_new(j, "state", json_string(states[n->state]));
+	json_object_set_new(j, "program", text(STR("skaidb-storage")));
+	json_object_set_new(j, "version", text(str_c(PACKAGE_VERSION)));
+	json_object_set_new(j, "state", text(str_c(states[n->state])));
 	json_object_set_new(j, "member", json_integer(st_node_member(n)));
 	json_object_set_new(j, "incarnation", json_integer(n->id.incarnation));
 	json_object_set_new(j, "address", text(st_own_addr(n)));

@@ -73,10 +73,10 @@ is_tie(const char *text, int bits)
 		odd /= 10;
 	for (; exp < 0 && odd % 5 == 0; exp++)
 		odd /= 5;
-	for (; exp > 0 && odd >> bits == 0; exp--)
-		odd *= 5;
 	while (odd % 2 == 0 && odd)
 		odd /= 2;
+	for (; exp > 0 && odd >> bits == 0; exp--)
+		odd *= 5;
 	return exp == 0 && odd >> bits == 1;
 }
 

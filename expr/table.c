@@ -268,6 +268,8 @@ read_column(struct arena *a, const struct cl_table *t,
 
 	if (!type || type->tag != rc->tag)
 		type = ex_type(ex_type_of_tag(rc->tag));
+	/* Decoders fill in the value alone. */
+	*out = (struct val){0};
 	if (!type || !type->row_dec(a, rc->v, out))
 		return malformed(a, t);
 	out->type = type->oid;

@@ -135,7 +135,7 @@ agg_next(struct sql_node *n, struct val **row)
 {
 	struct agg *g = (struct agg *)(void *)n;
 	const struct sql_query *q = g->query;
-	struct group *r = g->only;
+	struct group *r;
 	void *value = NULL;
 	struct str key;
 
@@ -148,6 +148,8 @@ agg_next(struct sql_node *n, struct val **row)
 		r = value;
 	} else if (g->done) {
 		return NULL;
+	} else {
+		r = g->only;
 	}
 	g->done = true;
 	arena_reset(n->scratch);

@@ -28,6 +28,9 @@ extern const struct ex_funcs ex_funcs_misc;
 extern const struct ex_funcs ex_funcs_numeric;
 extern const struct ex_funcs ex_funcs_system;
 extern const struct ex_funcs ex_funcs_text;
+extern const struct ex_funcs ex_funcs_tochar_num;
+extern const struct ex_funcs ex_funcs_tochar_time;
+extern const struct ex_funcs ex_funcs_totime;
 
 #define EX_N_ARGS(...)                                                         \
 	((uint8_t)(sizeof((uint32_t[]){0, ##__VA_ARGS__}) / sizeof(uint32_t) - \

@@ -1,0 +1,76 @@
+"""Claims of a test program: functions whose names read as what they show.
+
+    @claim
+    def a_wrong_password_is_refused(): ...
+
+    main()    # runs those whose name contains argv[1] (all without it)
+
+Each prints "ok NAME" or "FAIL NAME" and why; the last line sums up.
+"""
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+_claims = []
+
+
+def claim(fn):
+    _claims.append(fn)
+    return fn
+
+
+class Failed(Exception):
+    pass
+
+
+def check(cond, *what):
+    """Like assert, but says what was seen, and cannot be switched off."""
+    if not cond:
+        raise Failed(" ".join(str(w) for w in what) or "does not hold")
+
+
+def equal(got, want, what=""):
+    if got != want:
+        raise Failed("%s: got %r, want %r" % (what or "differs", got, want))
+
+
+def wait_for(cond, seconds, what):
+    """Polls until cond() is true, and returns what it said."""
+    end = time.monotonic() + seconds
+    while True:
+        got = cond()
+        if got:
+            return got
+        if time.monotonic() > end:
+            raise Failed("not within %s s: %s" % (seconds, what))
+        time.sleep(0.02)
+
+
+def main(before=None, after=None):
+    """before() and after() run around each claim."""
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    passed = failed = 0
+    for fn in _claims:
+        if wanted not in fn.__name__:
+            continue
+        begin = time.monotonic()
+        try:
+            if before:
+                before()
+            try:
+                fn()
+            finally:
+                if after:
+                    after()
+        except Exception as e:
+            failed += 1
+            print("FAIL %s: %s" % (fn.__name__, e))
+            if not isinstance(e, Failed):
+                traceback.print_exc(file=sys.stdout)
+        else:
+            passed += 1
+            print("ok %s (%.1f s)" % (fn.__name__, time.monotonic() - begin))
+        sys.stdout.flush()
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(1 if failed or not passed else 0)

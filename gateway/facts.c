@@ -1,7 +1,5 @@
 #include "gateway/facts.h"
 
-#include <stdlib.h>
-
 #include "base/fiber.h"
 
 #define PROBE_EVERY_US  5000000u
@@ -77,76 +75,6 @@ gw_facts_members(struct gw_worker *w, struct arena *a, uint64_t deadline_us,
 			f->why =
 			    all[i].call.why ? all[i].call.why : "no answer";
 	}
-}
-
-/* ---- counts ---- */
-
-static int
-count_order(const void *x, const void *y)
-{
-	const struct cl_table_count *a = x, *b = y;
-
-	return a->table < b->table ? -1 : a->table > b->table;
-}
-
-/* Sums what several members say of one table. */
-static void
-counts_merge(struct gw_counts *c)
-{
-	uint32_t n = 0;
-
-	qsort(c->tables, c->n, sizeof *c->tables, count_order);
-	for (uint32_t i = 0; i < c->n; i++) {
-		if (n && c->tables[n - 1].table == c->tables[i].table) {
-			c->tables[n - 1].rows += c->tables[i].rows;
-			c->tables[n - 1].bytes += c->tables[i].bytes;
-		} else {
-			c->tables[n++] = c->tables[i];
-		}
-	}
-	c->n = n;
-}
-
-void
-gw_facts_counts(struct gw_worker *w, struct arena *a, uint64_t deadline_us,
-    struct gw_counts *out)
-{
-	struct cl_counts_get get = {.table = 0};
-	struct question q = {
-	    CL_MSG_COUNTS_GET, CL_MSG_COUNTS, &get, deadline_us};
-	uint32_t n;
-	struct asked *all = ask_members(w, a, &q, &n);
-	size_t total = 0;
-
-	*out = (struct gw_counts){0};
-	for (uint32_t i = 0; i < n; i++) {
-		const struct cl_counts *m = all[i].call.reply;
-
-		if (answered(&all[i], &q))
-			total += m->n_tables;
-	}
-	out->tables = NEW_N(a, struct cl_table_count, total + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct cl_counts *m = all[i].call.reply;
-
-		if (!answered(&all[i], &q)) {
-			out->missing++;
-			continue;
-		}
-		for (uint32_t k = 0; k < m->n_tables; k++)
-			out->tables[out->n++] = m->tables[k];
-	}
-	counts_merge(out);
-}
-
-const struct cl_table_count *
-gw_counts_of(const struct gw_counts *c, uint32_t table)
-{
-	struct cl_table_count key = {.table = table};
-
-	return c->n ? bsearch(
-			  &key, c->tables, c->n, sizeof *c->tables, count_order)
-		    : NULL;
 }
 
 /* ---- the probe ---- */

@@ -1,5 +1,4 @@
-/* What the nodes say about themselves: for SHOW TABLES, SHOW CLUSTER and the
- * status page. */
+/* What the nodes say about themselves: for SHOW CLUSTER and the status page. */
 #ifndef GATEWAY_FACTS_H
 #define GATEWAY_FACTS_H
 
@@ -16,19 +15,6 @@ struct gw_member_fact {
  * ids. Who does not answer by then is not up. */
 void gw_facts_members(struct gw_worker *w, struct arena *a,
     uint64_t deadline_us, struct gw_member_fact **out, uint32_t *n);
-
-/* Rows and bytes of each table, over all members that answered, by table id.
- * *missing is how many did not. */
-struct gw_counts {
-	struct cl_table_count *tables;
-	uint32_t n;
-	uint32_t missing;
-};
-void gw_facts_counts(struct gw_worker *w, struct arena *a, uint64_t deadline_us,
-    struct gw_counts *out);
-/* NULL: nothing was counted for it. */
-const struct cl_table_count *gw_counts_of(
-    const struct gw_counts *c, uint32_t table);
 
 /* Keeps asking all members, for who must not wait (the status page). */
 struct gw_probe;

@@ -478,6 +478,40 @@ power_exact(struct num *n, const struct num *base, long e, int scale)
 	return true;
 }
 
+/* n = base^e in binary floating point with bits to spare: exponents go up to
+ * 2^31, each multiplication loses less than a bit. `digits`: of the result
+ * before its point. */
+static void
+power_float(
+    struct num *n, const struct num *base, long e, double digits, int scale)
+{
+	unsigned long u = e < 0 ? (unsigned long)-e : (unsigned long)e;
+	unsigned long prec = bits_of_digits(fmax(digits, 0) + scale) + GUARD;
+	mpf_t v, f;
+	mpz_t ten;
+
+	mpz_init(ten);
+	mpf_init2(v, prec);
+	mpf_init2(f, prec);
+	num_pow10(ten, (unsigned long)base->scale);
+	mpf_set_z(v, base->m);
+	mpf_set_z(f, ten);
+	mpf_div(v, v, f);
+	mpf_pow_ui(v, v, u);
+	if (e < 0)
+		mpf_ui_div(v, 1, v);
+	/* One digit more than shown, then rounded. */
+	num_pow10(ten, (unsigned long)scale + 1);
+	mpf_set_z(f, ten);
+	mpf_mul(v, v, f);
+	mpz_set_f(n->m, v);
+	n->scale = scale + 1;
+	num_rescale(n, scale, NUM_HALF_AWAY);
+	mpf_clear(v);
+	mpf_clear(f);
+	mpz_clear(ten);
+}
+
 static struct err *
 give_zero(struct arena *a, struct num *n, int scale, struct str *out)
 {
@@ -507,7 +541,6 @@ power_int(struct arena *a, struct num *base, long e, struct str *out)
 {
 	double f = mpz_sgn(base->m) ? (double)e * log10_of(base) : 0;
 	struct num n;
-	mpz_t exp;
 	int scale;
 
 	if (f > NUM_INT_DIGITS)
@@ -517,23 +550,45 @@ power_int(struct arena *a, struct num *base, long e, struct str *out)
 	scale = clamp_display(SIG_DIGITS_MIN, base);
 	if ((!mpz_sgn(base->m) && e != 0) || f + 1 < -scale)
 		return give_zero(a, &n, scale, out);
-	if (!power_exact(&n, base, e, scale)) {
-		bool neg = mpz_sgn(base->m) < 0 && (e & 1);
-
-		mpz_init_set_si(exp, e);
-		power_by_ln(&n, base, exp, 0, scale);
-		mpz_clear(exp);
-		if (neg)
-			mpz_neg(n.m, n.m);
-	}
+	if (!power_exact(&n, base, e, scale))
+		power_float(&n, base, e, f, scale);
 	return num_store(a, &n, out);
+}
+
+/* e * ln(base), from ln(base) to about eight digits: what the result's scale
+ * is chosen by. */
+static double
+ln_of_power(struct arena *a, const struct num *base, const struct num *e)
+{
+	int scale = 8 - ln_weight(a, num_pack(a, base));
+	unsigned long prec;
+	struct num n;
+	double v;
+	mpz_t ln;
+
+	if (scale < 0)
+		scale = 0;
+	if (scale > NUM_SCALE_MAX)
+		scale = NUM_SCALE_MAX;
+	prec = bits_of_digits(scale) + GUARD;
+	num_init(&n);
+	mpz_init(ln);
+	fixed_ln(ln, base, prec);
+	of_fixed(&n, ln, prec, scale);
+	mpz_mul(n.m, n.m, e->m);
+	n.scale += e->scale;
+	num_rescale(&n, scale, NUM_HALF_AWAY);
+	v = num_approx(num_pack(a, &n));
+	mpz_clear(ln);
+	num_fini(&n);
+	return v;
 }
 
 /* base > 0 and any finite exponent. */
 static struct err *
-power_real(struct arena *a, struct num *base, struct num *e, double approx,
-    struct str *out)
+power_real(struct arena *a, struct num *base, struct num *e, struct str *out)
 {
+	double approx = ln_of_power(a, base, e);
 	struct num n;
 	int scale;
 
@@ -580,15 +635,11 @@ power_finite(struct arena *a, struct num *x, struct num *y, struct str *out)
 			    "yields a complex result");
 		e = is_odd(y);
 		mpz_neg(x->m, x->m);
-		TRY(power_real(a, x, y,
-		    log10_of(x) * 2.302585092994046 *
-			num_approx(num_pack(a, y)),
-		    &r));
+		TRY(power_real(a, x, y, &r));
 		*out = e ? num_neg(a, r) : r;
 		return NULL;
 	}
-	return power_real(a, x, y,
-	    log10_of(x) * 2.302585092994046 * num_approx(num_pack(a, y)), out);
+	return power_real(a, x, y, out);
 }
 
 /* At least one of the two is not finite. */

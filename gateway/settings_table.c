@@ -2,6 +2,7 @@
 
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/conf.h"
 #include "expr/datetime.h"
 
@@ -114,6 +115,21 @@ check_kb(struct arena *a, const struct setting *d, const char *text,
 	else
 		*out = arena_printf(a, "%lldkB", (long long)(v >> 10));
 	return NULL;
+}
+
+/* "a,b" as "a, b", for people. */
+static const char *
+spaced(struct arena *a, const char *choices)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	for (const char *p = choices; *p; p++) {
+		buf_u8(&b, (uint8_t)*p);
+		if (*p == ',')
+			buf_u8(&b, ' ');
+	}
+	return buf_cstr(&b);
 }
 
 static struct err *

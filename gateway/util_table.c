@@ -173,7 +173,7 @@ key_column(struct making *m, const char *name, uint32_t *out)
 		/* The type is that of the first value written. */
 		m->columns[i] = (struct cl_column){.id = i + 1,
 		    .name = str_c(name),
-		    .type = EX_TEXT,
+		    .type = EX_UNKNOWN,
 		    .typmod = -1};
 	}
 	if (i == UINT32_MAX)
@@ -182,7 +182,7 @@ key_column(struct making *m, const char *name, uint32_t *out)
 			"column \"%s\" named in key does not exist", name),
 		    m->key->position);
 	col = &m->columns[i];
-	if (!ex_type(col->type)->key_enc)
+	if (col->type != EX_UNKNOWN && !ex_type(col->type)->key_enc)
 		return err_hint(
 		    ERR(m->a, ERRCODE_UNDEFINED_OBJECT,
 			"data type %s has no default operator class for "

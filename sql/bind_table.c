@@ -85,7 +85,9 @@ assign_open(struct sql_bind *b, const struct cl_table *t,
     const struct cl_column *col, struct expr *e, struct expr **out)
 {
 	bool mixed = col->flags & CL_COL_MIXED;
-	uint32_t type = mixed ? EX_TEXT : col->type;
+	/* A key column that nobody wrote yet has no type of its own. */
+	uint32_t type =
+	    mixed || col->type == EX_UNKNOWN ? EX_TEXT : col->type;
 
 	*out = e;
 	if (is_null_const(e)) {
@@ -97,8 +99,10 @@ assign_open(struct sql_bind *b, const struct cl_table *t,
 	if (e->type == EX_UNKNOWN && ex_type(type) &&
 	    (e->node == EX_PARAM || !ex_coerce(b->arena, b->env->ex, e, type,
 					-1, EX_ASSIGNMENT, out)))
-		return sql_coerce(b, e, type, -1, EX_ASSIGNMENT, out);
-	TRY(sql_coerce(b, e, open_type(e->type), -1, EX_ASSIGNMENT, out));
+		TRY(sql_coerce(b, e, type, -1, EX_ASSIGNMENT, out));
+	else
+		TRY(sql_coerce(
+		    b, e, open_type(e->type), -1, EX_ASSIGNMENT, out));
 	if (!mixed && (*out)->type != col->type)
 		note_new(b, t, arena_cstr(b->arena, col->name), (*out)->type);
 	return NULL;

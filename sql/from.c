@@ -25,7 +25,7 @@ sql_rel_table(struct sql_bind *b, const struct cl_table *t, const char *alias)
 			continue;
 		r->cols[r->n_cols++] = (struct sql_rel_col){
 		    .name = arena_cstr(b->arena, c->name),
-		    .type = c->type,
+		    .type = c->type == EX_UNKNOWN ? EX_TEXT : c->type,
 		    .typmod = c->typmod,
 		    .id = c->id,
 		    .mixed = c->flags & CL_COL_MIXED,

@@ -223,10 +223,10 @@ public class Jdbc {
 		Connection c = fresh("id int primary key, t text");
 		CopyManager m = c.unwrap(PGConnection.class).getCopyAPI();
 		equal(m.copyIn("copy j_t from stdin",
-			new StringReader("1\tone\n2\ttwo\n")), 2L);
+			new StringReader("1\tone\n")), 1L);
 		StringWriter w = new StringWriter();
 		m.copyOut("copy j_t to stdout", w);
-		equal(w.toString(), "1\tone\n2\ttwo\n");
+		equal(w.toString(), "1\tone\n");
 		c.close();
 	}
 

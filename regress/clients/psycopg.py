@@ -122,10 +122,13 @@ def copy_goes_both_ways():
     cur.copy_from(io.StringIO("4\td\\te\n5\t\\N\n"), "py_t")
     out = io.StringIO()
     cur.copy_expert("copy py_t to stdout with (format csv, header)", out)
-    equal(out.getvalue(), 'id,t\n1,a\n2,"b,""c"\n3,\n4,d\te\n5,\n')
+    lines = out.getvalue().splitlines()
+    equal(lines[0], "id,t")
+    equal(sorted(lines[1:]), ["1,a", '2,"b,""c"', "3,", "4,d\te", "5,"])
     out = io.StringIO()
     cur.copy_to(out, "py_t")
-    check("4\td\\te\n5\t\\N\n" in out.getvalue(), out.getvalue())
+    equal(sorted(out.getvalue().splitlines()),
+          ["1\ta", '2\tb,"c', "3\t\\N", "4\td\\te", "5\t\\N"])
 
 
 @claim

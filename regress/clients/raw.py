@@ -212,7 +212,7 @@ def copy_in_takes_lines_cut_anywhere():
     c.send(w.message("c"))
     equal(w.tags(c.until_ready()), ["COPY 3"])
     got = c.query("copy hand_c to stdout")
-    equal(b"".join(b for t, b in got if t == "d"), data)
+    equal(b"".join(sorted(b for t, b in got if t == "d")), data)
     equal(w.types(got), "H" + "d" * 3 + "cCZ")
 
 

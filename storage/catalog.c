@@ -67,15 +67,6 @@ set(struct st_node *n, struct cl_catalog *c)
 	cond_broadcast(&n->wakeup);
 }
 
-static bool
-names_member(const struct cl_slot_map *map, uint32_t member)
-{
-	for (uint32_t i = 0; i < map->n; i++)
-		if (map->members[i] == member)
-			return true;
-	return false;
-}
-
 bool
 st_catalog_is_member(const struct st_node *n, struct st_gid gid)
 {
@@ -88,8 +79,10 @@ st_catalog_is_member(const struct st_node *n, struct st_gid gid)
 	if (!p)
 		return n->id.founder && gid.epoch == 1 && gid.slot == 0 &&
 		       gid.placement == CL_PLACEMENT_CATALOG;
+	/* Groups have one member so far: the first one named. */
 	return gid.slot < p->n_slots && p->slots[gid.slot].epoch == gid.epoch &&
-	       names_member(&p->slots[gid.slot], n->id.member);
+	       p->slots[gid.slot].n > 0 &&
+	       p->slots[gid.slot].members[0] == n->id.member;
 }
 
 bool

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "base/mutate.h"
 
+#define START_PAUSE_US 20000u
+
 struct bound_job {
 	cl_stamp bound;
 };
@@ -64,6 +66,23 @@ keep_ahead(void *arg)
 	st_background_end(n);
 }
 
+/* After a crash the bound lies ahead of the clock: stamps below it may have
+ * been issued, and those above it would run too far ahead, so time must pass.
+ */
+static void
+wait_for_bound(struct st_node *n)
+{
+	uint64_t wall_ms = st_wall_ms(n);
+
+	if (cl_clock_why(&n->clock.c, wall_ms, 0) == CL_CLOCK_SKEW)
+		LOG(n->world, LOG_INFO, "clock", "wait", "ahead_ms=%llu",
+		    (unsigned long long)(CL_STAMP_MS(n->clock.c.last) -
+					 wall_ms));
+	while (n->state == ST_NODE_STARTING &&
+	       cl_clock_why(&n->clock.c, st_wall_ms(n), 0) == CL_CLOCK_SKEW)
+		fiber_sleep(n->world, world_mono_us(n->world) + START_PAUSE_US);
+}
+
 void
 st_clock_start(struct st_node *n)
 {
@@ -72,10 +91,21 @@ st_clock_start(struct st_node *n)
 
 	engine_run(n->engine, ST_LANE_META, ENGINE_READ, read_bound, &j);
 	cl_clock_init(&n->clock.c, j.bound);
+	wait_for_bound(n);
 	bound = cl_clock_want_bound(&n->clock.c, st_wall_ms(n));
 	if (bound)
 		flush_bound(n, bound);
 	st_background(n, "clock", keep_ahead);
+}
+
+void
+st_clock_stop(struct st_node *n)
+{
+	struct bound_job j = {n->clock.c.last};
+
+	if (j.bound)
+		engine_run(
+		    n->engine, ST_LANE_META, ENGINE_WRITE, write_bound, &j);
 }
 
 cl_stamp

@@ -374,6 +374,7 @@ drain_fiber(void *arg)
 	st_peers_close(n);
 	st_node_move(n, ST_NODE_STOPPED);
 	if (wait_fibers(n) && quiet) {
+		st_clock_stop(n);
 		engine_sync(n->engine);
 		engine_close(n->engine);
 	} else {

@@ -101,7 +101,7 @@ void
 rig_start(struct rig *r, enum rig_kind kind)
 {
 	*r = (struct rig){.kind = kind, .now_us = 1000000, .random = cu_seed()};
-	log_set_level(LOG_ERROR);
+	log_set_level(getenv("SKAIDB_TRACE") ? LOG_TRACE : LOG_ERROR);
 	r->wall_offset_us = 1700000000000000u;
 	r->arena = arena_new(NULL, "rig");
 	r->conf = (struct engine_config){.cache_bytes = 32u << 20,

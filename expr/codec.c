@@ -58,22 +58,40 @@ put_payload(struct buf *b, const struct expr *e)
 }
 
 static void
-put_node(struct buf *b, const struct expr *e)
+put_head(struct buf *b, const struct expr *e)
 {
 	ASSERT(e->node != EX_PARAM && e->typmod >= -1);
 	buf_u8(b, (uint8_t)e->node);
 	buf_varint(b, e->type);
 	buf_varint(b, (uint64_t)((int64_t)e->typmod + 1));
 	put_payload(b, e);
-	for (uint32_t i = 0; i < e->n_args; i++)
-		put_node(b, e->args[i]);
 }
+
+/* Nodes whose arguments are under way, here as in decoding. */
+struct open_node {
+	const struct expr *e;
+	uint32_t next;
+};
 
 void
 ex_encode(struct buf *b, const struct expr *e)
 {
+	struct open_node *open =
+	    NEW_N(b->arena, struct open_node, EX_DEPTH_MAX);
+	int depth = 0;
+
 	buf_u8(b, FORMAT);
-	put_node(b, e);
+	for (;;) {
+		ASSERT(depth < EX_DEPTH_MAX);
+		put_head(b, e);
+		open[depth++] = (struct open_node){e, 0};
+		while (depth > 0 &&
+		       open[depth - 1].next == open[depth - 1].e->n_args)
+			depth--;
+		if (depth == 0)
+			return;
+		e = open[depth - 1].e->args[open[depth - 1].next++];
+	}
 }
 
 /* ---- decode ---- */

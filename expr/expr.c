@@ -130,20 +130,25 @@ payload_equal(const struct expr *x, const struct expr *y)
 	}
 }
 
-/* Recursion is bounded by the binder's depth limit; the frame is small. */
-bool
-ex_equal(const struct expr *x, const struct expr *y)
+static bool
+equal_at(const struct expr *x, const struct expr *y, int depth)
 {
 	if (x == y)
 		return true;
-	if (x->node != y->node || x->type != y->type ||
+	if (depth > EX_DEPTH_MAX || x->node != y->node || x->type != y->type ||
 	    x->typmod != y->typmod || x->n_args != y->n_args ||
 	    !payload_equal(x, y))
 		return false;
 	for (uint32_t i = 0; i < x->n_args; i++)
-		if (!ex_equal(x->args[i], y->args[i]))
+		if (!equal_at(x->args[i], y->args[i], depth + 1))
 			return false;
 	return true;
+}
+
+bool
+ex_equal(const struct expr *x, const struct expr *y)
+{
+	return equal_at(x, y, 1);
 }
 
 /* ---- well-typed nodes ---- */

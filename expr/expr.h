@@ -98,6 +98,8 @@ struct expr *ex_call(struct arena *a, const struct ex_func *f,
     struct expr **args, uint32_t n);
 struct expr *ex_op(struct arena *a, enum ex_node node, uint32_t type,
     struct expr **args, uint32_t n);
+/* The same tree (1.0 and 1.00 differ). Trees nested deeper than EX_DEPTH_MAX
+ * are equal only to themselves. */
 bool ex_equal(const struct expr *x, const struct expr *y);
 
 #endif

@@ -89,28 +89,62 @@ with_own_args(const struct ex_ctx *ctx, const struct expr *e)
 	return copy;
 }
 
-/* The recursion keeps nothing but pointers and counters in its frame. */
-static struct expr *
-fold_at(const struct ex_ctx *ctx, struct expr *e, int depth)
+/* One node under way: its own copy once an argument has changed. */
+struct fold_frame {
+	struct expr *e;
+	struct expr *own;
+	uint32_t next;
+};
+
+struct fold_stack {
+	struct arena *arena;
+	struct fold_frame *frame;
+	size_t n, cap;
+};
+
+static void
+push(struct fold_stack *s, struct expr *e)
 {
-	struct expr *own = NULL;
+	if (s->n == s->cap) {
+		size_t old = s->cap * sizeof *s->frame;
 
-	if (depth > EX_DEPTH_BIND_MAX)
-		return e;
-	for (uint32_t i = 0; i < e->n_args; i++) {
-		struct expr *x = fold_at(ctx, e->args[i], depth + 1);
-
-		if (x == e->args[i])
-			continue;
-		if (!own)
-			own = with_own_args(ctx, e);
-		own->args[i] = x;
+		s->cap = s->cap ? 2 * s->cap : 16;
+		s->frame = arena_grow(
+		    s->arena, s->frame, old, s->cap * sizeof *s->frame);
 	}
-	return simplify(ctx, own ? own : e);
+	s->frame[s->n++] = (struct fold_frame){e, NULL, 0};
 }
 
+static void
+replace_arg(const struct ex_ctx *ctx, struct fold_frame *f, struct expr *x)
+{
+	uint32_t i = f->next - 1;
+
+	if (x == f->e->args[i])
+		return;
+	if (!f->own)
+		f->own = with_own_args(ctx, f->e);
+	f->own->args[i] = x;
+}
+
+/* Arguments first, on a stack of its own: a tree may nest deeper than a fiber's
+ * stack goes. */
 struct expr *
 ex_fold(const struct ex_ctx *ctx, struct expr *e)
 {
-	return fold_at(ctx, e, 1);
+	struct fold_stack s = {.arena = ctx->arena};
+
+	push(&s, e);
+	for (;;) {
+		struct fold_frame *f = &s.frame[s.n - 1];
+
+		if (f->next < f->e->n_args && s.n < EX_DEPTH_BIND_MAX) {
+			push(&s, f->e->args[f->next++]);
+			continue;
+		}
+		e = simplify(ctx, f->own ? f->own : f->e);
+		if (--s.n == 0)
+			return e;
+		replace_arg(ctx, &s.frame[s.n - 1], e);
+	}
 }

@@ -195,7 +195,7 @@ BODY(jsonb_exists)
 
 /* ---- containment ---- */
 
-#define CONTAINS_DEPTH_MAX 100 /* recursion on a node's fiber */
+#define CONTAINS_DEPTH_MAX 64 /* recursion on a node's fiber */
 
 static bool
 same_scalar(struct str x, struct str y)

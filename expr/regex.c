@@ -7,7 +7,7 @@
 #define PATTERN_MAX     (64u << 10)
 #define MATCH_LIMIT_MAX 5000000 /* steps; about a second */
 #define MATCH_HEAP_KIB  16384
-#define PARENS_MAX      50 /* PCRE2's compiler recurses over them */
+#define PARENS_MAX      24 /* PCRE2's compiler recurses over them */
 
 struct ex_regex {
 	struct arena *arena;

@@ -237,14 +237,27 @@ nested(int depth)
 	return e;
 }
 
+/* One NOT more than may travel. */
+static struct str
+too_deep(void)
+{
+	struct buf b;
+
+	buf_init(&b, calc_arena());
+	buf_u8(&b, 1);
+	for (int i = 0; i < EX_DEPTH_MAX; i++)
+		buf_put(&b, "\x07\x10\x00\x01", 4);
+	buf_put(&b, "\x02\x10\x00\x00", 4);
+	return buf_view(&b);
+}
+
 static void
 depth_and_size_are_limited(void)
 {
 	struct expr *e;
 
 	MUST(!ex_decode(calc_arena(), encoded(nested(EX_DEPTH_MAX)), &e));
-	CHECK(err_is(
-	    ex_decode(calc_arena(), encoded(nested(EX_DEPTH_MAX + 1)), &e),
+	CHECK(err_is(ex_decode(calc_arena(), too_deep(), &e),
 	    ERRCODE_PROTOCOL_VIOLATION));
 	/* A count beyond the bytes left allocates nothing. */
 	CHECK_STR(refusal("01051000ffffffff0f"),

@@ -193,9 +193,13 @@ nested(int depth)
 static void
 depth_is_limited_with_an_error(void)
 {
+	struct ex_ctx ctx = ctx_of();
+
 	CHECK_STR(value(nested(EX_DEPTH_BIND_MAX)), "1999");
 	CHECK_STR(value(nested(EX_DEPTH_BIND_MAX + 2)),
 	    "!54001 stack depth limit exceeded");
+	CHECK_STR(value(ex_fold(&ctx, nested(EX_DEPTH_BIND_MAX))), "1999");
+	CHECK(ex_fold(&ctx, nested(100000))->node == EX_CALL);
 	CHECK(ex_can_travel(nested(EX_DEPTH_MAX)));
 	CHECK(!ex_can_travel(nested(EX_DEPTH_MAX + 1)));
 	calc_fini();

@@ -95,9 +95,14 @@ expect_name(struct own *o, const char **name)
 	struct str raw =
 	    str_of(o->lexer.text.p + o->tok.start, o->tok.end - o->tok.start);
 
-	/* Not empty, and no U&"..." escapes. */
+	if (str_eq(raw, STR("\"\"")))
+		return err_at(ERR(o->arena, ERRCODE_SYNTAX_ERROR,
+				  "zero-length delimited identifier at or near "
+				  "\"\"\"\""),
+		    position(o, o->tok));
+	/* U&"..." may have escapes: refused here. */
 	if ((o->tok.kind != SQL_TOK_WORD && o->tok.kind != SQL_TOK_QUOTED) ||
-	    str_eq(raw, STR("\"\"")) || raw.p[raw.len > 1] == '&')
+	    raw.p[raw.len > 1] == '&')
 		return syntax_error(o);
 	*name = sql_token_name(o->arena, o->lexer.text, o->tok);
 	advance(o);

@@ -8,7 +8,11 @@ static struct err *
 bad_encoding(struct arena *a, struct str text, size_t bad)
 {
 	unsigned char lead = (unsigned char)text.p[bad];
-	size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+	size_t n = lead >= 0xf8   ? 1
+		   : lead >= 0xf0 ? 4
+		   : lead >= 0xe0 ? 3
+		   : lead >= 0xc0 ? 2
+				  : 1;
 	struct buf b;
 
 	buf_init(&b, a);

@@ -11,6 +11,7 @@
  * task on a list of our own, so that a tree as deep as the limit takes no more
  * C stack (a gateway's fibers have little) than a flat one. */
 #include "sql/pgparse.h"
+#include "sql/lex.h"
 #include "sql/parse.h"
 #include "sql/sql.h"
 
@@ -78,8 +79,7 @@ static const struct known_error {
     {"memory exhausted", TOO_COMPLEX, NULL},
     {"invalid byte sequence", BAD_CHARACTER, NULL},
     {"invalid Unicode escape value", SYNTAX_ERROR, NULL},
-    {"invalid Unicode escape", BAD_ESCAPE,
-	"Unicode escapes must be \\uXXXX or \\UXXXXXXXX."},
+    {"invalid Unicode escape character", SYNTAX_ERROR, NULL},
     {"unsafe use of string constant with Unicode escapes", NOT_SUPPORTED,
 	"String constants with Unicode escapes cannot be used when "
 	"standard_conforming_strings is off."},
@@ -95,29 +95,53 @@ static const struct known_error {
 	"For example, FROM (SELECT ...) [AS] foo."},
 };
 
+/* E'\u12' and U&'\12' are refused with the same words and yet differently. */
+static const struct known_error *
+unicode_escape(const char *sql, size_t at)
+{
+	static const struct known_error in_e = {
+	    "", BAD_ESCAPE, "Unicode escapes must be \\uXXXX or \\UXXXXXXXX."};
+	static const struct known_error in_u = {
+	    "", SYNTAX_ERROR, "Unicode escapes must be \\XXXX or \\+XXXXXX."};
+	struct sql_lexer x = {str_c(sql), 0};
+	struct sql_token t;
+
+	do
+		t = sql_lex_next(&x);
+	while (t.kind != SQL_TOK_END && t.end <= at);
+	return sql[t.start] == 'U' || sql[t.start] == 'u' ? &in_u : &in_e;
+}
+
+static const struct known_error *
+known_error(const char *sql, const char *message, size_t at)
+{
+	if (strcmp(message, "invalid Unicode escape") == 0)
+		return unicode_escape(sql, at);
+	for (size_t i = 0; i < lengthof(known_errors); i++)
+		if (strstr(message, known_errors[i].words))
+			return &known_errors[i];
+	return NULL;
+}
+
 static struct err *
 syntax_error(
     struct arena *a, const struct sql_pg_input *in, const PgQueryError *pe)
 {
-	const struct known_error *k = NULL;
-	struct err *e;
+	/* Its position counts characters of what it parsed. */
+	size_t at = pe->cursorpos > 0 ? sql_text_offset(str_c(in->sql),
+					    (size_t)pe->cursorpos - 1)
+				      : 0;
+	const struct known_error *k = known_error(in->sql, pe->message, at);
 	const char *message = pe->message;
+	struct err *e;
 
-	for (size_t i = 0; i < lengthof(known_errors) && !k; i++)
-		if (strstr(message, known_errors[i].words))
-			k = &known_errors[i];
 	if (k && k->sqlstate == TOO_COMPLEX)
 		message = "stack depth limit exceeded";
 	e = ERR(a, k ? k->sqlstate : SYNTAX_ERROR, "%s", message);
 	if (k && k->hint)
 		err_hint(e, "%s", k->hint);
-	/* Its position counts characters of what it parsed. */
-	if (pe->cursorpos > 0) {
-		size_t at =
-		    sql_text_offset(str_c(in->sql), (size_t)pe->cursorpos - 1);
-
+	if (pe->cursorpos > 0)
 		err_at(e, sql_text_position(in->text, in->base + at));
-	}
 	return e;
 }
 

@@ -157,10 +157,11 @@ lift(struct rewrite *r, struct sql_lexer *x, size_t name, size_t open)
 	l = &r->lifted[r->n_lifted++];
 	l->offset = name;
 	l->value.kind = SQL_OPT_LIST;
-	/* [] is an empty list; () is left to the grammar to refuse. */
-	if (whole(r).p[open] == '(' ||
-	    !is_blank(str_of(whole(r).p + open + 1, close - open - 1)))
+	if (!is_blank(str_of(whole(r).p + open + 1, close - open - 1)))
 		TRY(parse_list(r, open, close, &l->value.list));
+	else if (whole(r).p[open] == '(')
+		return sql_piece_error(r->arena, r->piece,
+		    (struct sql_token){SQL_TOK_CHAR, close, close + 1});
 	replace(r, open, close + 1, "0");
 	return NULL;
 }

@@ -56,12 +56,21 @@ struct sql_scan {
 
 /* ---- feeds ---- */
 
+/* Says which arena a call's answer goes to, to that arena's cleanup. */
+struct call_home {
+	struct feed *feed;
+	struct arena *arena;
+};
+
+/* A scan whose arena goes unclosed must not leave a call behind. By the time a
+ * page is dropped the feed's call has another home. */
 static void
 call_cleanup(void *arg)
 {
-	struct feed *st = arg;
+	struct call_home *home = arg;
 
-	gw_call_abandon(&st->call, NULL);
+	if (home->feed->call_arena == home->arena)
+		gw_call_abandon(&home->feed->call, NULL);
 }
 
 static void
@@ -246,10 +255,13 @@ feed_ask(struct feed *st)
 	struct gw_worker *w = sc->src->stmt->worker;
 	struct gw_peer *peer =
 	    gw_peers_member(w->peers, gw_catalog_now(w->catalog), st->leader);
+	struct call_home *home;
 	struct buf scan;
 
 	st->call_arena = arena_new(sc->arena, "page");
-	arena_cleanup(st->call_arena, call_cleanup, st);
+	home = NEW(st->call_arena, struct call_home);
+	*home = (struct call_home){st, st->call_arena};
+	arena_cleanup(st->call_arena, call_cleanup, home);
 	st->call = (struct gw_call){.arena = st->call_arena, .wake = &sc->wake};
 	if (!peer) {
 		st->call.state = GW_CALL_DONE;
@@ -508,6 +520,9 @@ scan_next_turn(const struct sql_scan *sc)
 	for (size_t i = 0; i < sc->n; i++) {
 		const struct feed *st = sc->feeds[i];
 
+		/* It may have been over when it began. */
+		if (st->call_arena && st->call.state == GW_CALL_DONE)
+			return 0;
 		if (!st->done && !st->call_arena && !st->ahead.arena &&
 		    st->retry_us < next)
 			next = st->retry_us;

@@ -101,7 +101,8 @@ bench_table(struct bench *b)
 	CHECK(!e && created);
 	bench_stmt(b, 5000000);
 	o = cl_find_name(b->stmt.catalog, CL_TABLE, CL_SCHEMA_PUBLIC, STR("t"));
-	MUST(o != NULL);
+	if (!o)
+		abort();
 	return &o->u.table;
 }
 

@@ -68,6 +68,7 @@ iv_add_years(struct iv_sum *s, int64_t v, double f, int32_t unit_years)
 
 enum unit {
 	U_NONE,
+	U_AGO, /* "5 ago": no number may stand there */
 	U_US,
 	U_MS,
 	U_SECOND,
@@ -160,6 +161,7 @@ add_unit(struct iv_sum *s, enum unit u, int64_t v, double f)
 {
 	switch (u) {
 	case U_NONE:
+	case U_AGO:
 		break;
 	case U_US:
 		return iv_add_us(s, v, f, 1);
@@ -312,6 +314,8 @@ take_number(struct reader *r, struct str s)
 
 	if (r->unit == U_NONE)
 		r->unit = unit_of_range(r->range);
+	if (r->unit == U_AGO)
+		return DT_BAD;
 	if (!isdigit((unsigned char)s.p[0]) && s.p[0] != '.' && s.p[0] != '+' &&
 	    s.p[0] != '-')
 		return DT_BAD;
@@ -361,10 +365,9 @@ take_field(struct reader *r, const struct dt_field *f)
 	}
 	if (str_eq(f->s, STR("ago"))) {
 		r->ago = true;
+		r->unit = U_AGO;
 		return DT_OK;
 	}
-	if (str_eq(f->s, STR("at")) || str_eq(f->s, STR("on")))
-		return DT_OK;
 	r->unit = unit_of(f->s);
 	return r->unit == U_NONE ? DT_BAD : DT_OK;
 }

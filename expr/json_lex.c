@@ -66,15 +66,16 @@ lex_number(struct js_lex *l)
 		l->at++;
 	else
 		ok = digits(l);
-	if (ok && here(l) == '.') {
+	/* After a mistake the rest still counts as the bad token's. */
+	if (here(l) == '.') {
 		l->at++;
-		ok = digits(l);
+		ok &= digits(l);
 	}
-	if (ok && (here(l) == 'e' || here(l) == 'E')) {
+	if (here(l) == 'e' || here(l) == 'E') {
 		l->at++;
 		if (here(l) == '+' || here(l) == '-')
 			l->at++;
-		ok = digits(l);
+		ok &= digits(l);
 	}
 	/* Letters that follow at once belong to the bad token. */
 	for (; more(l) && word_char(here(l)); l->at++)

@@ -120,7 +120,8 @@ check_read_only(struct gw_session *s, struct gw_portal *p)
 	bool read_only =
 	    s->txn == GW_TXN_IDLE ? d->default_read_only : d->read_only;
 
-	if (!p->plan->prepared->writes || !read_only)
+	if (!read_only ||
+	    !(p->plan->prepared->writes || gw_utility_writes(p->st->stmt)))
 		return NULL;
 	return ERR(p->arena, ERRCODE_READ_ONLY_SQL_TRANSACTION,
 	    "cannot execute %s in a read-only transaction",

@@ -46,6 +46,7 @@ struct gw_statement {
 	uint32_t n_given;
 	struct gw_plan *plan; /* NULL before the first gw_statement_plan */
 	bool by_sql;          /* PREPARE, not Parse */
+	bool no_params;       /* of a simple query */
 	int64_t prepared_us;
 };
 
@@ -226,6 +227,8 @@ struct gw_statement *gw_util_behind(
 void gw_session_deallocate_all(struct gw_session *s);
 struct err *gw_util_copy(struct gw_session *s, struct gw_portal *p);
 
+/* Refused in a read-only transaction. */
+bool gw_utility_writes(const struct sql_stmt *stmt);
 /* Columns of utilities that return rows; NULL for the others. */
 const struct sql_column_out *gw_utility_columns(struct gw_session *s,
     const struct sql_stmt *stmt, struct arena *a, uint32_t *n);

@@ -10,9 +10,6 @@ run_one(struct gw_session *s, struct gw_statement *st)
 
 	TRY(gw_txn_allow(s, s->msg_arena, st->stmt));
 	TRY(gw_statement_plan(s, st, s->msg_arena));
-	if (st->stmt->n_params)
-		return ERR(s->msg_arena, ERRCODE_UNDEFINED_PARAMETER,
-		    "there is no parameter $%u", st->stmt->n_params);
 	if (st->plan->columns)
 		gw_session_describe_rows(s, st->plan, NULL, 0);
 	p = gw_portal_new(s, st);
@@ -41,6 +38,7 @@ run_all(struct gw_session *s, struct str text)
 		struct gw_statement *st = gw_statement_new(s);
 
 		st->stmt = &stmts[i];
+		st->no_params = stmts[i].kind != SQL_STMT_PREPARE;
 		e = run_one(s, st);
 		gw_statement_unref(st);
 		gw_session_report(s);

@@ -165,6 +165,7 @@ gw_statement_plan(
 		return NULL;
 	p = plan_new(s);
 	gw_session_env(s, p->catalog, &ex, path, &env);
+	env.no_params = st->no_params;
 	e = sql_prepare(
 	    p->arena, &env, st->stmt, st->given, st->n_given, &p->prepared);
 	if (!e && st->plan && !same_columns(st->plan->prepared, p->prepared))

@@ -148,8 +148,8 @@ check_enum(struct arena *a, const struct setting *d, const char *text,
 		}
 		p += len + (p[len] == ',');
 	}
-	return err_hint(
-	    invalid(a, d, text), "Available values: %s.", d->choices);
+	return err_hint(invalid(a, d, text), "Available values: %s.",
+	    spaced(a, d->choices));
 }
 
 struct err *
@@ -328,8 +328,7 @@ check_strings(struct arena *a, const struct setting *d, const char *text,
 	}
 #define ISOLATION "serializable,repeatable read,read committed,read uncommitted"
 #define MESSAGES                                                               \
-	"debug5,debug4,debug3,debug2,debug1,debug,log,info,notice,warning,"    \
-	"error"
+	"debug5,debug4,debug3,debug2,debug1,log,notice,warning,error"
 
 /* In alphabetical order, case aside. */
 const struct setting gw_setting_table[] = {

@@ -112,6 +112,31 @@ gw_utility(struct gw_session *s, struct gw_portal *p)
 	return handlers[kind](s, p);
 }
 
+bool
+gw_utility_writes(const struct sql_stmt *stmt)
+{
+	switch (stmt->kind) {
+	case SQL_STMT_CREATE_TABLE:
+	case SQL_STMT_CREATE_INDEX:
+	case SQL_STMT_CREATE_DATABASE:
+	case SQL_STMT_CREATE_SCHEMA:
+	case SQL_STMT_CREATE_ROLE:
+	case SQL_STMT_ALTER_ROLE:
+	case SQL_STMT_ALTER_TABLE:
+	case SQL_STMT_RENAME:
+	case SQL_STMT_DROP:
+	case SQL_STMT_TRUNCATE:
+	case SQL_STMT_COMMENT:
+	case SQL_STMT_ALTER_CLUSTER:
+	case SQL_STMT_ALTER_NODE:
+		return true;
+	case SQL_STMT_COPY:
+		return stmt->u.copy.from;
+	default:
+		return false;
+	}
+}
+
 /* ---- columns ---- */
 
 static const struct sql_column_out show_all[] = {

@@ -2,6 +2,18 @@
 #include "gateway/copy_options.h"
 #include "gateway/session_int.h"
 
+/* PostgreSQL gives COPY's table no position. */
+static struct err *
+find_table(struct gw_portal *p, const struct sql_copy *copy,
+    const struct cl_table **out)
+{
+	struct err *e = sql_find_table(p->arena, &p->env, &copy->table, out);
+
+	if (e)
+		e->position = 0;
+	return e;
+}
+
 /* ---- from the client ---- */
 
 struct copy_from {
@@ -193,7 +205,7 @@ copy_from(
 	bool done = false;
 	uint64_t rows;
 
-	TRY(sql_find_table(a, &p->env, &copy->table, &c.table));
+	TRY(find_table(p, copy, &c.table));
 	if (copy->where)
 		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "COPY FROM ... WHERE is not supported yet");
@@ -312,7 +324,7 @@ query_of(
 		st->stmt = copy->query;
 		return NULL;
 	}
-	TRY(sql_find_table(p->arena, &p->env, &copy->table, &t));
+	TRY(find_table(p, copy, &t));
 	TRY(sql_copy_columns(p->arena, t, copy, &ids, &n));
 	q = NEW(st->arena, struct sql_stmt);
 	q->kind = SQL_STMT_SELECT;

@@ -50,8 +50,12 @@ reparse(struct gw_portal *p, struct gw_statement *st)
 	TRY(sql_parse(
 	    st->arena, arena_str(st->arena, p->st->stmt->text), &stmts, &n));
 	ASSERT(n == 1 && stmts[0].kind == p->st->stmt->kind);
-	st->stmt = stmts[0].kind == SQL_STMT_PREPARE ? stmts[0].u.prepare.stmt
-						     : &stmts[0];
+	st->stmt = &stmts[0];
+	if (stmts[0].kind == SQL_STMT_PREPARE) {
+		/* Parameters were counted over the whole of it. */
+		stmts[0].u.prepare.stmt->n_params = stmts[0].n_params;
+		st->stmt = stmts[0].u.prepare.stmt;
+	}
 	return NULL;
 }
 

@@ -86,8 +86,7 @@ assign_open(struct sql_bind *b, const struct cl_table *t,
 {
 	bool mixed = col->flags & CL_COL_MIXED;
 	/* A key column that nobody wrote yet has no type of its own. */
-	uint32_t type =
-	    mixed || col->type == EX_UNKNOWN ? EX_TEXT : col->type;
+	uint32_t type = mixed || col->type == EX_UNKNOWN ? EX_TEXT : col->type;
 
 	*out = e;
 	if (is_null_const(e)) {
@@ -129,7 +128,7 @@ sql_assign(struct sql_bind *b, const struct cl_table *t, uint32_t index,
 	    STR_FMT(col->name), ex_type_format(b->arena, col->type, -1),
 	    ex_type_format(b->arena, e->type, -1));
 	err_hint(r, "You will need to rewrite or cast the expression.");
-	return err_at(r, e->position);
+	return err_at(r, sql_leftmost(e));
 }
 
 struct err *
@@ -235,12 +234,10 @@ sql_bind_set(
 		s->index = (uint32_t)(col - t->columns);
 		for (uint32_t k = 0; k < ch->n_set; k++)
 			if (ch->set[k].index == s->index)
-				return err_at(
-				    ERR(c->b->arena, ERRCODE_SYNTAX_ERROR,
-					"multiple assignments to same column "
-					"\"%s\"",
-					a->column),
-				    a->position);
+				return ERR(c->b->arena, ERRCODE_SYNTAX_ERROR,
+				    "multiple assignments to same column "
+				    "\"%s\"",
+				    a->column);
 		TRY(set_value(c, t, s->index, a->expr, &s->expr));
 		ch->key_set = ch->key_set || in_key(t, col->id);
 		ch->n_set++;

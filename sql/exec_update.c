@@ -10,8 +10,9 @@ struct victim {
 	struct val *old;  /* by table column */
 	struct val *next; /* UPDATE */
 	struct str next_key;
-	bool moves; /* to another key: a delete, then an insert */
-	bool gone;  /* nothing to do any more, or done */
+	bool moves;          /* to another key: an insert, then a delete */
+	struct sql_write *w; /* of the batch; NULL: it moves */
+	bool gone;           /* nothing to do any more, or done */
 };
 
 struct update {
@@ -98,48 +99,50 @@ read_again(struct update *u, struct victim *v)
 	return match ? set_row(u, v) : NULL;
 }
 
+/* Takes back the row that was inserted for one that then could not be
+ * deleted. */
 static struct err *
-change_again(struct update *u, struct victim *v)
+undo_insert(struct update *u, const struct victim *v)
 {
 	struct sql_exec *x = u->node.x;
+	struct val *vals = NEW_N(u->arena, struct val, u->table->n_columns + 1);
+	struct sql_write w = {
+	    .kind = SQL_DELETE, .table = u->table, .key = v->next_key};
+	bool found;
 
-	for (int i = 0; i < SQL_RETRY_MAX; i++) {
-		struct sql_write w;
-
-		TRY(read_again(u, v));
-		if (v->gone)
-			return NULL;
-		w = write_of(u, v);
-		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
-		if (w.result == SQL_WRITE_DONE)
-			return NULL;
-	}
-	return sql_lost_race(x->arena);
+	TRY(sql_get_whole(
+	    x, u->table, w.key, u->arena, vals, &w.stamp, &found));
+	return found ? x->src->ops->write(x->src, u->arena, &w, 1) : NULL;
 }
 
-/* ---- batches ---- */
-
-/* Rows whose key changes were deleted before; now they come back. */
+/* A row with a new key is inserted first and deleted after: whatever happens in
+ * between, it is there at least once. */
 static struct err *
-insert_moved(struct update *u)
+move(struct update *u, struct victim *v)
 {
 	struct sql_exec *x = u->node.x;
 
-	for (uint32_t i = 0; i < u->n; i++) {
-		struct victim *v = &u->rows[i];
+	for (int i = 0; v->moves && !v->gone; i++) {
 		struct sql_write w = {.kind = SQL_INSERT,
 		    .table = u->table,
 		    .key = v->next_key,
 		    .vals = v->next};
 
-		if (!v->moves || v->gone)
-			continue;
-		TRY(x->src->ops->write(x->src, u->node.scratch, &w, 1));
+		if (i == SQL_RETRY_MAX)
+			return sql_lost_race(x->arena);
+		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
 		if (w.result != SQL_WRITE_DONE)
 			return sql_duplicate_error(
 			    x->arena, x->env, u->table, v->next);
+		w = write_of(u, v);
+		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
+		if (w.result == SQL_WRITE_DONE)
+			return NULL;
+		TRY(undo_insert(u, v));
+		TRY(read_again(u, v));
 	}
-	return NULL;
+	/* Another's change was such that it keeps its key after all. */
+	return v->gone ? NULL : change_again(u, v);
 }
 
 static struct err *
@@ -147,19 +150,23 @@ write_batch(struct update *u)
 {
 	struct sql_exec *x = u->node.x;
 	struct sql_write *w = NEW_N(u->arena, struct sql_write, u->n + 1);
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->n; i++) {
 		TRY(set_row(u, &u->rows[i]));
-		w[i] = write_of(u, &u->rows[i]);
+		if (!u->rows[i].moves)
+			w[n++] = write_of(u, &u->rows[i]);
 	}
-	TRY(x->src->ops->write(x->src, u->arena, w, u->n));
-	for (uint32_t i = 0; i < u->n; i++)
-		if (w[i].result != SQL_WRITE_DONE)
-			TRY(change_again(u, &u->rows[i]));
-	TRY(insert_moved(u));
+	if (n)
+		TRY(x->src->ops->write(x->src, u->arena, w, n));
+	n = 0;
 	for (uint32_t i = 0; i < u->n; i++) {
 		struct victim *v = &u->rows[i];
 
+		if (v->moves)
+			TRY(move(u, v));
+		else if (w[n++].result != SQL_WRITE_DONE)
+			TRY(change_again(u, v));
 		if (v->gone)
 			continue;
 		u->done++;

@@ -298,7 +298,7 @@ sql_prepare(struct arena *a, const struct sql_env *env,
 		p->plan->explain = true;
 		TRY(explain_options(a, &stmt->u.explain.options, p->plan));
 	}
-	init_params(&b, stmt->n_params, given, n_given);
+	init_params(&b, env->no_params ? 0 : stmt->n_params, given, n_given);
 	return prepare_query(&b, inner, p);
 }
 

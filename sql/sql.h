@@ -24,6 +24,7 @@ struct sql_env {
 	uint32_t n_path;
 	const struct ex_env *ex;
 	size_t row_max;       /* row_size_max */
+	bool no_params;       /* a simple query: $1 does not exist */
 	size_t memory_max;    /* of one statement's sorts and groups; 0: 256 MiB */
 	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */
 	void *notice_arg;

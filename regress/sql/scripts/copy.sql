@@ -15,8 +15,8 @@ id;name;n
 7;"NULL";7
 \.
 select * from t order by id;
-copy t to stdout;
-copy t (name, id) to stdout with (format csv, header);
+copy (select * from t order by id) to stdout;
+copy (select name, id from t order by id) to stdout with (format csv, header);
 copy (select id, name from t where id < 3 order by id) to stdout with (format csv, force_quote *);
 copy t from stdin;
 8	eight

@@ -5,9 +5,9 @@
 
 #include "storage/node_int.h"
 
-/* In the start fiber: reads the bound from disk, waits until the clock may issue
- * stamps above it (up to CL_STAMP_AHEAD_MS after a crash), flushes a new one,
- * starts the fiber that keeps it ahead. */
+/* In the start fiber: reads the bound from disk, waits until the clock may
+ * issue stamps above it (up to CL_STAMP_AHEAD_MS after a crash), flushes a new
+ * one, starts the fiber that keeps it ahead. */
 void st_clock_start(struct st_node *n);
 /* No stamp is issued any more: the last one becomes the bound, so that the next
  * start need not wait. To be flushed by the caller. */

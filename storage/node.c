@@ -19,7 +19,7 @@
 /*   STARTING ---> SERVING ---> DRAINING ---> STOPPED
  *      |  |                       ^
  *      |  +-----------------------+
- *      +--> FAILED
+ *      +--> FAILED ---------------+   (when told to stop)
  *
  * The start fiber waits in STARTING for the engine, for peers and for the
  * catalog; the drain fiber waits in DRAINING for requests to end. */
@@ -32,6 +32,7 @@ st_node_move(struct st_node *n, enum st_node_state to)
 		[ST_NODE_FAILED] = true},
 	    [ST_NODE_SERVING] = {[ST_NODE_DRAINING] = true},
 	    [ST_NODE_DRAINING] = {[ST_NODE_STOPPED] = true},
+	    [ST_NODE_FAILED] = {[ST_NODE_DRAINING] = true},
 	};
 
 	ASSERT(allowed[n->state][to]);
@@ -389,7 +390,7 @@ drain_fiber(void *arg)
 void
 st_node_stop(struct st_node *n)
 {
-	if (n->state > ST_NODE_SERVING)
+	if (n->state == ST_NODE_DRAINING || n->state == ST_NODE_STOPPED)
 		return;
 	st_node_move(n, ST_NODE_DRAINING);
 	fiber_spawn(n->world, "drain", FIBER_STACK_NODE, drain_fiber, n);

@@ -40,6 +40,7 @@ struct peer {
 	uint8_t own_nonce[ST_NONCE];
 	uint8_t nonce[ST_NONCE];
 	char why_text[256]; /* it closed */
+	char why_code[6];
 };
 
 static void
@@ -66,6 +67,7 @@ ended(struct peer *p, const char *why)
 		len = sizeof p->why_text - 1;
 	memcpy(p->why_text, why, len);
 	p->why_text[len] = 0;
+	memcpy(p->why_code, ERRCODE_CONNECTION_FAILURE, 6);
 	p->net = NULL;
 	p->state = PEER_CLOSED;
 	fail_calls(p);
@@ -205,6 +207,9 @@ frame_ev(void *owner, struct str bytes)
 		LOG(p->node->world, LOG_WARN, "peer", "refused",
 		    "addr=%s why=\"%s\"", p->addr, e->message);
 		drop(p, e->message);
+		/* A refusal in the handshake tells more than a lost
+		 * connection. */
+		memcpy(p->why_code, e->sqlstate, 6);
 	}
 	arena_free(a);
 }
@@ -253,7 +258,7 @@ connect_peer(struct peer *p, struct arena *a, uint64_t deadline_us)
 	}
 	while (p->state != PEER_OPEN) {
 		if (p->state == PEER_CLOSED)
-			return ERR(a, ERRCODE_CONNECTION_FAILURE,
+			return ERR(a, p->why_code,
 			    "could not connect to node %s: %s", p->addr,
 			    p->why_text);
 		if (cond_wait(&p->changed, deadline_us) == WAKE_EVENT)

@@ -1,0 +1,433 @@
+/* Nodes that talk to each other over sockets, in the real world: joining,
+ * following the catalog, requests in frames, and what is refused. */
+#include <stdio.h>
+
+#include "cluster/row.h"
+#include "regress/lib/cu.h"
+#include "storage/conn.h"
+#include "storage/handshake.h"
+#include "storage/peer.h"
+#include "storage/t/node_rig.h"
+
+#define SLOTS 8
+
+static struct node_rig nr;
+
+/* A second node in the same world, with a directory of its own. */
+struct second {
+	struct st_conf conf;
+	struct st_node *node;
+	bool ready, stopped, failed;
+	char why[256];
+	uint8_t key[32];
+};
+
+static void
+ready_ev(void *arg)
+{
+	((struct second *)arg)->ready = true;
+}
+
+static void
+stopped_ev(void *arg)
+{
+	((struct second *)arg)->stopped = true;
+}
+
+static void
+failed_ev(void *arg, const struct err *e)
+{
+	struct second *s = arg;
+
+	s->failed = true;
+	snprintf(s->why, sizeof s->why, "%s", e->message);
+}
+
+static void
+start_second(struct second *s, const char *name, bool right_key)
+{
+	struct st_events ev = {ready_ev, failed_ev, stopped_ev, s};
+	struct err *e;
+
+	*s = (struct second){.conf = nr.conf};
+	s->conf.dir = arena_printf(nr.r.arena, "%s/%s", nr.r.dir, name);
+	s->conf.listen =
+	    arena_printf(nr.r.arena, "unix:%s/%s.sock", nr.r.dir, name);
+	s->conf.init_if_empty = false;
+	s->conf.join = nr.conf.listen;
+	s->conf.alias = name;
+	if (!right_key)
+		s->conf.key = str_of(s->key, sizeof s->key);
+	e = st_node_start(nr.r.world, nr.r.arena, &s->conf, &ev, &s->node);
+	MUST(e == NULL);
+	for (int i = 0; i < 5000 && !s->ready && !s->failed; i++)
+		rig_sleep(&nr.r, 1000);
+}
+
+static void
+stop_second(struct second *s)
+{
+	st_node_stop(s->node);
+	for (int i = 0; i < 5000 && !s->stopped; i++)
+		rig_sleep(&nr.r, 1000);
+	CHECK(s->stopped);
+}
+
+static uint64_t
+soon(void)
+{
+	return world_mono_us(nr.r.world) + 5000000;
+}
+
+static void
+on_cluster(void (*fn)(struct rig *r))
+{
+	nr_start(&nr, RIG_WT, SLOTS);
+	rig_run(&nr.r, fn);
+	nr_stop(&nr);
+}
+
+static void
+joining(struct rig *r)
+{
+	struct second a, b;
+	const struct cl_object *o;
+
+	nr_node(&nr);
+	start_second(&a, "second", true);
+	CHECK(a.ready);
+	CHECK(st_node_member(a.node) == 2);
+	o = cl_find(a.node->catalog.snap, CL_MEMBER, 2);
+	MUST(o != NULL);
+	CHECK(str_eq(o->u.member.alias, STR("second")));
+	/* A change at the leader reaches the follower. */
+	nr_table(&nr, "t");
+	for (int i = 0; i < 2000 && st_node_catalog_version(a.node) <
+					st_node_catalog_version(nr.node);
+	     i++)
+		rig_sleep(r, 1000);
+	CHECK(st_node_catalog_version(a.node) ==
+	      st_node_catalog_version(nr.node));
+	/* The alias is taken, whatever the way to the leader. */
+	start_second(&b, "second2", true);
+	CHECK(b.ready && st_node_member(b.node) == 3);
+	stop_second(&b);
+	stop_second(&a);
+	/* It comes back as who it was. */
+	{
+		struct second again;
+
+		start_second(&again, "second", true);
+		CHECK(again.ready && st_node_member(again.node) == 2);
+		stop_second(&again);
+	}
+	nr_node_stop(&nr);
+}
+
+static void
+a_node_joins_and_follows_the_catalog(void)
+{
+	on_cluster(joining);
+}
+
+static void
+wrong_key(struct rig *r)
+{
+	struct second a;
+
+	(void)r;
+	nr_node(&nr);
+	start_second(&a, "second", false);
+	CHECK(!a.ready);
+	stop_second(&a);
+	nr_node_stop(&nr);
+}
+
+static void
+a_node_without_the_key_does_not_join(void)
+{
+	on_cluster(wrong_key);
+}
+
+/* ---- requests in frames, from the other node ---- */
+
+static void
+remote(struct rig *r)
+{
+	struct second s;
+	const struct cl_table *t;
+	struct cl_propose p = {.placement = 1, .epoch = 1};
+	struct cl_write w = {.kind = CL_WRITE_PUT};
+	struct cl_point point = {.placement = 1, .epoch = 1};
+	struct cl_read read = {&point, 1};
+	struct cl_counts_get counts = {0};
+	struct cl_status_get status = {0};
+	struct cl_ping ping = {42};
+	struct st_reply_msg reply;
+	struct str addr = str_c(nr.conf.listen);
+	struct arena *a = r->arena;
+	struct cl_row_head h;
+
+	nr_node(&nr);
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	/* All slots of this table went to both members; those of the first
+	 * are asked for here. */
+	t = nr_table(&nr, "t");
+	for (int64_t id = 0;; id++) {
+		const struct cl_placement *pl;
+
+		w.key = nr_key(&nr, t, id, &p.slot);
+		pl = cl_catalog_placement(nr.node->catalog.snap, 1);
+		if (pl->slots[p.slot].members[0] != 1)
+			continue;
+		w.value = nr_row(&nr, t, id, "remote", id);
+		break;
+	}
+	st_propose_own(s.node, a, &p);
+	p.writes = &w;
+	p.n_writes = 1;
+	CHECK(
+	    !st_peer_call(s.node, a, addr, CL_MSG_PROPOSE, &p, soon(), &reply));
+	CHECK(reply.kind == CL_MSG_PROPOSED &&
+	      ((struct cl_proposed *)reply.msg)->outcome == CL_APPLIED);
+	point.slot = p.slot;
+	point.key = w.key;
+	CHECK(
+	    !st_peer_call(s.node, a, addr, CL_MSG_READ, &read, soon(), &reply));
+	MUST(reply.kind == CL_MSG_ROWS);
+	MUST(((struct cl_rows *)reply.msg)->n_rows == 1);
+	CHECK(cl_row_head(((struct cl_rows *)reply.msg)->rows[0].value, &h));
+	CHECK(!st_peer_call(
+	    s.node, a, addr, CL_MSG_COUNTS_GET, &counts, soon(), &reply));
+	CHECK(reply.kind == CL_MSG_COUNTS);
+	CHECK(!st_peer_call(
+	    s.node, a, addr, CL_MSG_STATUS_GET, &status, soon(), &reply));
+	CHECK(reply.kind == CL_MSG_STATUS);
+	CHECK(
+	    !st_peer_call(s.node, a, addr, CL_MSG_PING, &ping, soon(), &reply));
+	CHECK(reply.kind == CL_MSG_PONG);
+	/* The same group at the wrong node is refused. */
+	{
+		struct cl_proposed out;
+
+		st_propose_own(s.node, a, &p);
+		CHECK(!st_propose(s.node, a, &p, 0, &out));
+		CHECK(out.outcome == CL_REFUSED);
+	}
+	stop_second(&s);
+	nr_node_stop(&nr);
+}
+
+static void
+requests_in_frames_are_served(void)
+{
+	on_cluster(remote);
+}
+
+/* ---- callers that misbehave ---- */
+
+struct caller {
+	struct net_conn *net;
+	bool opened, closed;
+	uint16_t kind; /* of the last frame */
+	char text[128];
+	uint8_t nonce[32], node_nonce[32];
+};
+
+static void
+caller_opened(void *owner)
+{
+	((struct caller *)owner)->opened = true;
+}
+
+static void
+caller_frame(void *owner, struct str bytes)
+{
+	struct caller *c = owner;
+	struct arena *a = arena_new(NULL, "caller");
+	struct cl_frame f;
+	void *msg;
+
+	if (!cl_frame_read(a, bytes, &f)) {
+		c->kind = f.kind;
+		if (!cl_msg_decode(a, f.kind, f.body, &msg)) {
+			if (f.kind == CL_MSG_FAIL)
+				snprintf(c->text, sizeof c->text, "%.*s",
+				    STR_FMT(((struct cl_fail *)msg)->message));
+			if (f.kind == CL_MSG_WELCOME)
+				memcpy(c->node_nonce,
+				    ((struct cl_welcome *)msg)->nonce.p, 32);
+		}
+	}
+	arena_free(a);
+}
+
+static void
+caller_closed(void *owner, const char *why)
+{
+	struct caller *c = owner;
+
+	(void)why;
+	c->closed = true;
+	c->net = NULL;
+}
+
+static const struct net_events caller_events = {
+    .opened = caller_opened, .frame = caller_frame, .closed = caller_closed};
+
+static void
+call_in(struct caller *c)
+{
+	struct err *e;
+
+	*c = (struct caller){.kind = 0};
+	e = net_connect(
+	    nr.r.world, nr.r.arena, nr.conf.listen, &caller_events, c, &c->net);
+	MUST(e == NULL);
+	for (int i = 0; i < 1000 && !c->opened; i++)
+		rig_sleep(&nr.r, 1000);
+	MUST(c->opened);
+}
+
+static void
+send_msg(struct caller *c, enum cl_msg_kind kind, const void *msg)
+{
+	if (!c->net)
+		return;
+	c->kind = 0;
+	net_send(
+	    nr.r.world, c->net, st_frame(nr.node, nr.r.arena, 1, 0, kind, msg));
+	for (int i = 0; i < 300 && !c->closed && !c->kind; i++)
+		rig_sleep(&nr.r, 1000);
+	rig_sleep(&nr.r, 5000);
+}
+
+static struct cl_hello
+hello_of(struct caller *c)
+{
+	return (struct cl_hello){.role = CL_PEER_GATEWAY,
+	    .id = 1,
+	    .format_min = 1,
+	    .format_max = 1,
+	    .level = 1,
+	    .nonce = str_of(c->nonce, 32)};
+}
+
+static void
+handshake(struct caller *c)
+{
+	struct cl_hello h = hello_of(c);
+	uint8_t proof[32];
+	struct cl_prove p = {str_of(proof, 32)};
+
+	call_in(c);
+	send_msg(c, CL_MSG_HELLO, &h);
+	CHECK(c->kind == CL_MSG_WELCOME);
+	st_proof(nr.conf.key, 'c', c->nonce, c->node_nonce, proof);
+	send_msg(c, CL_MSG_PROVE, &p);
+	CHECK(c->kind == CL_MSG_READY);
+}
+
+static void
+bad_callers(struct rig *r)
+{
+	struct caller c;
+	struct cl_hello h;
+	struct cl_ping ping = {1};
+	struct cl_ready ready = {1};
+	uint8_t junk[200];
+	struct cl_prove p = {str_of(junk, 32)};
+
+	nr_node(&nr);
+	memset(junk, 0xaa, sizeof junk);
+	/* No handshake. */
+	call_in(&c);
+	send_msg(&c, CL_MSG_PING, &ping);
+	CHECK(c.closed);
+	/* Another cluster. */
+	call_in(&c);
+	h = hello_of(&c);
+	h.cluster = STR("0123456789abcdef");
+	send_msg(&c, CL_MSG_HELLO, &h);
+	CHECK(c.closed);
+	CHECK_STR(c.text, "this node belongs to another cluster");
+	/* Another format. */
+	call_in(&c);
+	h = hello_of(&c);
+	h.format_min = h.format_max = 9;
+	send_msg(&c, CL_MSG_HELLO, &h);
+	CHECK(c.closed && strstr(c.text, "format"));
+	/* A wrong proof. */
+	call_in(&c);
+	h = hello_of(&c);
+	send_msg(&c, CL_MSG_HELLO, &h);
+	send_msg(&c, CL_MSG_PROVE, &p);
+	CHECK(c.closed && strstr(c.text, "key"));
+	/* After a right one: a frame that is damaged, one that is no request.
+	 */
+	handshake(&c);
+	junk[0] = 200;
+	junk[1] = junk[2] = junk[3] = 0;
+	net_send(r->world, c.net, str_of(junk, sizeof junk));
+	for (int i = 0; i < 300 && !c.closed; i++)
+		rig_sleep(r, 1000);
+	CHECK(c.closed);
+	handshake(&c);
+	send_msg(&c, CL_MSG_READY, &ready);
+	CHECK(c.closed);
+	/* The node serves on. */
+	handshake(&c);
+	send_msg(&c, CL_MSG_PING, &ping);
+	CHECK(c.kind == CL_MSG_PONG && !c.closed);
+	net_close(r->world, c.net);
+	nr_node_stop(&nr);
+}
+
+static void
+who_misbehaves_loses_only_its_connection(void)
+{
+	on_cluster(bad_callers);
+}
+
+/* ---- directories ---- */
+
+static void
+second_start(struct rig *r)
+{
+	struct st_conf conf;
+	struct st_node *node;
+	struct err *e;
+
+	nr_node(&nr);
+	/* One directory, two nodes. */
+	conf = nr.conf;
+	conf.listen = arena_printf(r->arena, "unix:%s/other.sock", r->dir);
+	e = st_node_start(r->world, r->arena, &conf, NULL, &node);
+	CHECK(e && err_is(e, ERRCODE_OBJECT_IN_USE));
+	nr_node_stop(&nr);
+	/* Forming again what is formed. */
+	nr.conf.init = true;
+	nr.conf.init_if_empty = false;
+	nr_node(&nr);
+	CHECK(nr.failed && strstr(nr.why, "belongs to a cluster already"));
+	/* A failed start is stopped like a good one. */
+	nr_node_stop(&nr);
+}
+
+static void
+a_directory_has_one_node_and_one_cluster(void)
+{
+	on_cluster(second_start);
+}
+
+CU_MAIN("cluster",
+    {"a_node_joins_and_follows_the_catalog",
+	a_node_joins_and_follows_the_catalog},
+    {"a_node_without_the_key_does_not_join",
+	a_node_without_the_key_does_not_join},
+    {"requests_in_frames_are_served", requests_in_frames_are_served},
+    {"who_misbehaves_loses_only_its_connection",
+	who_misbehaves_loses_only_its_connection},
+    {"a_directory_has_one_node_and_one_cluster",
+	a_directory_has_one_node_and_one_cluster})

@@ -202,23 +202,34 @@ malformed(struct arena *a, const struct cl_table *t)
 	return e;
 }
 
-/* What readers of a column seen with several types get. */
-static struct val
-as_text(struct arena *a, struct val v)
+/* The value as the column promises it.  A column seen with several types is
+ * text.  Another type in a column said to have one means that the catalog is
+ * behind what writers know; a value that has no form in the column's type is
+ * refused rather than shown as something else. */
+static struct err *
+present(struct arena *a, const struct cl_table *t, const struct cl_column *c,
+    struct val *v)
 {
+	uint32_t type = c->flags & CL_COL_MIXED ? EX_TEXT : c->type;
+	struct val stored = *v;
+	struct err *e;
 	struct buf b;
 
-	if (v.null || v.type == EX_TEXT)
-		return v.null ? val_null(EX_TEXT) : v;
+	if (v->null || v->type == type) {
+		v->type = type;
+		return NULL;
+	}
 	buf_init(&b, a);
-	ex_out(&b, &ex_env_default, v);
-	return val_str(EX_TEXT, buf_view(&b));
-}
-
-static struct val
-present(struct arena *a, const struct cl_column *c, struct val v)
-{
-	return c->flags & CL_COL_MIXED ? as_text(a, v) : v;
+	ex_out(&b, &ex_env_default, stored);
+	if (!ex_in(a, &ex_env_default, type, -1, buf_view(&b), v))
+		return NULL;
+	e = ERR(a, ERRCODE_SERIALIZATION_FAILURE,
+	    "column \"%.*s\" holds a value of type %s, which is newer than "
+	    "what is known of the table",
+	    STR_FMT(c->name), ex_type(stored.type)->sql_name);
+	e->table = arena_cstr(a, t->name);
+	e->column = arena_cstr(a, c->name);
+	return err_hint(e, "Retry the statement.");
 }
 
 /* The next position at or (cyclically) after `hint` that wants `id`; n when
@@ -252,9 +263,12 @@ read_key(struct arena *a, const struct cl_table *t, struct str pk,
 
 		if (!get_key_column(&c, a, t, i, &v))
 			return malformed(a, t);
+		if (wanted(ids, n, 0, col->id) == n)
+			continue;
+		TRY(present(a, t, col, &v));
 		for (uint32_t k = 0; k < n; k++)
 			if (ids[k] == col->id)
-				vals[k] = present(a, col, v);
+				vals[k] = v;
 	}
 	return NULL;
 }
@@ -270,11 +284,12 @@ read_column(struct arena *a, const struct cl_table *t,
 		type = ex_type(ex_type_of_tag(rc->tag));
 	/* Decoders fill in the value alone. */
 	*out = (struct val){0};
-	if (!type || !type->row_dec(a, rc->v, out))
+	if (!type)
 		return malformed(a, t);
-	out->type = type->oid;
-	*out = present(a, col, *out);
-	return NULL;
+	*out = (struct val){.type = type->oid};
+	if (!type->row_dec(a, rc->v, out))
+		return malformed(a, t);
+	return present(a, t, col, out);
 }
 
 static struct err *

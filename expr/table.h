@@ -30,9 +30,10 @@ struct err *ex_table_row(struct arena *a, const struct cl_table *t,
     const struct val *vals, size_t row_max, struct buf *out);
 
 /* The values of `ids` (column ids) out of a row: vals[i] for ids[i]; missing
- * ones NULL. A value whose stored type is not the column's type is given as
- * text when the column is CL_COL_MIXED, else as stored. XX001 on malformed
- * bytes. The values point into key, value or `a`. */
+ * ones NULL. Every value has its column's type: a CL_COL_MIXED column is text,
+ * and a value stored with another type than the column's (the catalog is
+ * behind, or the type was altered) is converted, 40001 when that is impossible.
+ * XX001 on malformed bytes. The values point into key, value or `a`. */
 struct err *ex_table_read(struct arena *a, const struct cl_table *t,
     struct str pk, struct str value, const uint32_t *ids, uint32_t n,
     struct val *vals);

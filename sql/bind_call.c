@@ -222,6 +222,13 @@ sql_bind_call(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 	const struct ex_agg *agg;
 	struct err *r;
 
+	if (call->name.schema && strcmp(call->name.schema, "pg_catalog") != 0 &&
+	    !cl_find_name(c->b->env->catalog, CL_SCHEMA, c->b->env->database,
+		str_c(call->name.schema)))
+		return err_at(
+		    ERR(a, ERRCODE_INVALID_SCHEMA_NAME,
+			"schema \"%s\" does not exist", call->name.schema),
+		    e->position);
 	if (call->name.schema && strcmp(call->name.schema, "pg_catalog") != 0)
 		return err_at(ERR(a, ERRCODE_UNDEFINED_FUNCTION,
 				  "function %s.%s does not exist",
@@ -235,8 +242,6 @@ sql_bind_call(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 		return err_at(r, e->position);
 	if (agg)
 		return bind_agg(c, e, agg, args, n, out);
-	if (call->star)
-		return not_an_agg(c, e);
 	return bind_func(c, e, args, n, out);
 }
 

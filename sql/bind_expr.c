@@ -707,6 +707,20 @@ is_column(const struct expr *e, void *arg)
 	return e->node == EX_COLUMN;
 }
 
+int
+sql_leftmost(const struct expr *e)
+{
+	int at = e->position;
+
+	for (uint32_t i = 0; i < e->n_args; i++) {
+		int p = sql_leftmost(e->args[i]);
+
+		if (p && (!at || p < at))
+			at = p;
+	}
+	return at;
+}
+
 bool
 sql_has_agg(const struct expr *e)
 {

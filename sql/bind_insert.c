@@ -196,6 +196,23 @@ target_has(const struct sql_on_conflict *oc, struct str column)
 	return false;
 }
 
+/* The error of a column that is not there. */
+static struct err *
+target_missing(struct sql_bind *b, const struct cl_table *t, const char *name,
+    int position)
+{
+	const char *parts[1] = {name};
+	struct sql_expr e = {.kind = SQL_E_COLUMN, .position = position};
+	struct sql_scope scope = {0};
+	struct sql_ectx c = {.b = b, .scope = &scope};
+	struct expr *out;
+
+	TRY(sql_query_of_table(b, t, NULL, &scope.query));
+	e.u.column.parts = parts;
+	e.u.column.n = 1;
+	return sql_scope_column(&c, &e, &out);
+}
+
 /* Each column of the target must exist, and together they must be the primary
  * key: the only unique thing there is. */
 static struct err *
@@ -211,10 +228,7 @@ conflict_target(struct sql_bind *b, const struct cl_table *t,
 		bool key = false;
 
 		if (x->column && !col)
-			return err_at(
-			    ERR(b->arena, ERRCODE_UNDEFINED_COLUMN,
-				"column \"%s\" does not exist", x->column),
-			    x->position);
+			return target_missing(b, t, x->column, oc->position);
 		for (uint32_t k = 0; col && k < t->n_pkey; k++)
 			key = key || t->pkey[k] == col->id;
 		match = match && key;

@@ -91,6 +91,7 @@ struct sql_sort_key {
 	uint32_t out; /* index of a target */
 	bool desc;
 	bool nulls_first;
+	int position;
 };
 
 /* A query inside an expression that does not depend on the row: it runs once,
@@ -145,7 +146,7 @@ struct sql_change {
 	/* INSERT: which column each value of the source goes to. */
 	uint32_t n_targets;
 	uint32_t *targets; /* indexes in table->columns; UINT32_MAX: nowhere */
-	struct expr **values; /* over the source's row; NULL: as it comes */
+	struct expr **values;   /* over the source's row; NULL: as it comes */
 	struct expr **defaults; /* by table column; NULL: none */
 	enum sql_conflict_do conflict;
 	uint32_t n_set;
@@ -275,6 +276,8 @@ struct err *sql_bind_value_func(
 bool sql_expr_any(const struct expr *e,
     bool (*fn)(const struct expr *e, void *arg), void *arg);
 bool sql_has_agg(const struct expr *e);
+/* The leftmost position in e: where PostgreSQL points for the whole of it. */
+int sql_leftmost(const struct expr *e);
 bool sql_has_column(const struct expr *e);
 
 /* ---- bind_select.c, bind_group.c, bind_order.c ---- */

@@ -123,7 +123,7 @@ check_outs(struct sql_bind *b, const struct sql_query *q)
 		    ex_type_format(b->arena, o->expr->type, -1));
 		err_hint(e, "Use an explicit ordering operator or modify the "
 			    "query.");
-		return err_at(e, o->position);
+		return err_at(e, q->sort[i].position);
 	}
 	return NULL;
 }

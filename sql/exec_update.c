@@ -10,9 +10,9 @@ struct victim {
 	struct val *old;  /* by table column */
 	struct val *next; /* UPDATE */
 	struct str next_key;
-	bool moves;          /* to another key: an insert, then a delete */
-	struct sql_write *w; /* of the batch; NULL: it moves */
-	bool gone;           /* nothing to do any more, or done */
+	bool moves; /* to another key: an insert, then a delete */
+	bool gone;  /* nothing to do any more, or done */
+	int tries;  /* that somebody else was faster */
 };
 
 struct update {
@@ -99,6 +99,31 @@ read_again(struct update *u, struct victim *v)
 	return match ? set_row(u, v) : NULL;
 }
 
+static struct err *move(struct update *u, struct victim *v);
+
+static struct err *
+change_again(struct update *u, struct victim *v)
+{
+	struct sql_exec *x = u->node.x;
+
+	while (v->tries++ < SQL_RETRY_MAX) {
+		struct sql_write w;
+
+		TRY(read_again(u, v));
+		if (v->gone)
+			return NULL;
+		if (v->moves)
+			return move(u, v);
+		w = write_of(u, v);
+		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
+		if (w.result == SQL_WRITE_DONE)
+			return NULL;
+	}
+	return sql_lost_race(x->arena);
+}
+
+/* ---- moves ---- */
+
 /* Takes back the row that was inserted for one that then could not be
  * deleted. */
 static struct err *
@@ -122,13 +147,13 @@ move(struct update *u, struct victim *v)
 {
 	struct sql_exec *x = u->node.x;
 
-	for (int i = 0; v->moves && !v->gone; i++) {
+	while (v->moves && !v->gone) {
 		struct sql_write w = {.kind = SQL_INSERT,
 		    .table = u->table,
 		    .key = v->next_key,
 		    .vals = v->next};
 
-		if (i == SQL_RETRY_MAX)
+		if (v->tries++ == SQL_RETRY_MAX)
 			return sql_lost_race(x->arena);
 		TRY(x->src->ops->write(x->src, u->arena, &w, 1));
 		if (w.result != SQL_WRITE_DONE)
@@ -144,6 +169,8 @@ move(struct update *u, struct victim *v)
 	/* Another's change was such that it keeps its key after all. */
 	return v->gone ? NULL : change_again(u, v);
 }
+
+/* ---- batches ---- */
 
 static struct err *
 write_batch(struct update *u)

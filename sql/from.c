@@ -42,11 +42,9 @@ sql_rel_add(
 
 	for (uint32_t i = 0; i < q->n_rels; i++)
 		if (strcmp(q->rels[i]->name, r->name) == 0)
-			return err_at(ERR(b->arena, ERRCODE_DUPLICATE_ALIAS,
-					  "table name \"%s\" specified more "
-					  "than once",
-					  r->name),
-			    position);
+			return ERR(b->arena, ERRCODE_DUPLICATE_ALIAS,
+			    "table name \"%s\" specified more than once",
+			    r->name);
 	if (q->n_rels == SQL_RELS_MAX)
 		return err_at(ERR(b->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 				  "too many tables in one query (limit %d)",
@@ -63,14 +61,13 @@ sql_rel_add(
 /* FROM t AS a (x, y). */
 static struct err *
 alias_columns(struct sql_bind *b, struct sql_rel *r, const char *const *columns,
-    uint32_t n, int position)
+    uint32_t n)
 {
 	if (n > r->n_cols)
-		return err_at(ERR(b->arena, ERRCODE_INVALID_COLUMN_REFERENCE,
-				  "table \"%s\" has %u columns available but "
-				  "%u columns specified",
-				  r->name, r->n_cols, n),
-		    position);
+		return ERR(b->arena, ERRCODE_INVALID_COLUMN_REFERENCE,
+		    "table \"%s\" has %u columns available but %u columns "
+		    "specified",
+		    r->name, r->n_cols, n);
 	for (uint32_t i = 0; i < n; i++)
 		r->cols[i].name = columns[i];
 	return NULL;
@@ -80,8 +77,8 @@ static struct err *
 add_rel(struct sql_bind *b, struct sql_scope *s, const struct sql_from *f,
     struct sql_rel *r, struct sql_join_node **out)
 {
-	TRY(alias_columns(b, r, (const char *const *)f->alias.columns,
-	    f->alias.n_columns, f->position));
+	TRY(alias_columns(
+	    b, r, (const char *const *)f->alias.columns, f->alias.n_columns));
 	TRY(sql_rel_add(b, s->query, r, f->position));
 	*out = NEW(b->arena, struct sql_join_node);
 	(*out)->kind = SQL_FROM_REL;
@@ -148,8 +145,8 @@ bind_cte(struct sql_bind *b, struct sql_scope *s, const struct sql_from *f,
 	b->ctes = saved;
 	TRY(e);
 	r = rel_of_query(b, q, f->alias.name ? f->alias.name : cte->name);
-	TRY(alias_columns(b, r, (const char *const *)cte->columns,
-	    cte->n_columns, cte->position));
+	TRY(alias_columns(
+	    b, r, (const char *const *)cte->columns, cte->n_columns));
 	return add_rel(b, s, f, r, out);
 }
 

@@ -68,7 +68,7 @@ sql_coerce_bool(
 	return err_at(ERR(b->arena, ERRCODE_DATATYPE_MISMATCH,
 			  "argument of %s must be type boolean, not type %s",
 			  what, ex_type_format(b->arena, e->type, -1)),
-	    e->position);
+	    sql_leftmost(e));
 }
 
 struct err *
@@ -97,7 +97,7 @@ sql_common(struct sql_bind *b, struct expr **es, uint32_t n,
 			uint32_t t;
 
 			if (ex_common_type(b->arena, types, i + 1, context, &t))
-				return err_at(r, es[i]->position);
+				return err_at(r, sql_leftmost(es[i]));
 		}
 		return r;
 	}

@@ -243,7 +243,7 @@ distance(const char *x, const char *y, uint32_t most)
 /* PostgreSQL's rule: at most 3 edits and at most half of the name; one hint
  * when the best is unique, another when two are as good. */
 static void
-hint_near(struct err *e, const struct sql_scope *s, const char *only_rel,
+hint_near(struct err *e, const struct sql_scope *s, const char *qual,
     const char *name)
 {
 	const struct sql_rel *rel[2] = {NULL, NULL};
@@ -252,17 +252,16 @@ hint_near(struct err *e, const struct sql_scope *s, const char *only_rel,
 
 	for (uint32_t i = 0; s && i < s->query->n_rels; i++) {
 		const struct sql_rel *r = s->query->rels[i];
+		uint32_t far = qual ? distance(qual, r->name, 4) : 0;
 
-		if (only_rel && strcmp(r->name, only_rel) != 0)
-			continue;
 		for (uint32_t k = 0; k < r->n_cols; k++) {
 			uint32_t d = distance(name, r->cols[k].name, 4);
 
-			if (d > 3 || d > len / 2 || d > best)
+			if (d > len / 2 || d + far > 3 || d + far > best)
 				continue;
-			if (d < best)
+			if (d + far < best)
 				n = 0;
-			best = d;
+			best = d + far;
 			if (n < 2) {
 				rel[n] = r;
 				col[n] = r->cols[k].name;
@@ -376,7 +375,10 @@ sql_scope_column(
 	default:
 		return err_at(
 		    ERR(c->b->arena, ERRCODE_SYNTAX_ERROR,
-			"improper qualified name (too many dotted names)"),
+			"improper qualified name (too many dotted names): "
+			"%s.%s.%s.%s%s%s",
+			p[0], p[1], p[2], p[3], n > 4 ? "." : "",
+			n > 4 ? p[4] : ""),
 		    e->position);
 	}
 }

@@ -1,0 +1,43 @@
+/* A table source in memory, for tests of the planner and executor: rows are
+ * encoded as on disk, and what was asked of the source is counted. */
+#ifndef SQL_T_MEMSOURCE_H
+#define SQL_T_MEMSOURCE_H
+
+#include "sql/source.h"
+
+struct mem_row {
+	struct str key;
+	struct str value;
+	cl_stamp stamp;
+};
+
+struct mem_table {
+	uint32_t id;
+	struct mem_row *rows; /* by key */
+	size_t n, cap;
+};
+
+struct memsource {
+	struct sql_source source;
+	struct arena *arena;
+	struct mem_table *tables;
+	size_t n_tables;
+	cl_stamp stamp;
+	uint64_t block;
+	/* what was asked */
+	size_t keys_got, scans, rows_scanned, counts, writes;
+	bool last_ordered, last_filtered;
+	uint64_t last_limit;
+	/* Runs once before the next write, with this set to NULL: a racing
+	 * writer. */
+	void (*before_write)(struct memsource *m, void *arg);
+	void *before_arg;
+	struct err *fail_check; /* what check says; NULL: fine */
+};
+
+void memsource_init(struct memsource *m, struct arena *a);
+/* Forgets what was counted. */
+void memsource_count_reset(struct memsource *m);
+size_t memsource_rows(struct memsource *m, uint32_t table);
+
+#endif

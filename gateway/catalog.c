@@ -301,6 +301,16 @@ seeds_read(struct gw_catalog *c, const char *seeds)
 	ASSERT(c->n_seeds > 0);
 }
 
+/* Snapshots are not of the world's arena: they end with it, too. */
+static void
+catalog_cleanup(void *arg)
+{
+	struct gw_catalog *c = arg;
+
+	cl_catalog_unref(c->now);
+	c->now = NULL;
+}
+
 struct gw_catalog *
 gw_catalog_start(struct world *w, struct gw_peers *peers, const char *seeds)
 {
@@ -310,6 +320,7 @@ gw_catalog_start(struct world *w, struct gw_peers *peers, const char *seeds)
 	c->world = w;
 	c->peers = peers;
 	c->now = cl_catalog_new();
+	arena_cleanup(w->arena, catalog_cleanup, c);
 	cond_init(&c->changed, w);
 	seeds_read(c, seeds);
 	/* Gateways started together begin with different seeds. */

@@ -45,6 +45,12 @@ change_try(struct gw_change *ch,
 	return ch->nothing ? NULL : change_propose(ch, again);
 }
 
+static void
+unref_cleanup(void *arg)
+{
+	cl_catalog_unref(arg);
+}
+
 struct err *
 gw_change_run(struct gw_stmt *s, struct arena *a,
     struct err *(*decide)(struct gw_change *ch, void *arg), void *arg)
@@ -63,9 +69,9 @@ gw_change_run(struct gw_stmt *s, struct arena *a,
 
 		ch.own = arena_new(a, "catalog change");
 		ch.catalog = held;
+		arena_cleanup(ch.own, unref_cleanup, held);
 		e = change_try(&ch, decide, arg, &again);
 		arena_free(ch.own);
-		cl_catalog_unref(held);
 		if (e || !again)
 			return e;
 		TRY(gw_stmt_check(s, a));

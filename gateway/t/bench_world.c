@@ -67,12 +67,22 @@ bench_run(uint32_t nodes, void (*tune)(struct bench *b),
 	(void)rmdir(dir);
 }
 
+static void
+unref_ev(void *arg)
+{
+	cl_catalog_unref(arg);
+}
+
 void
 bench_stmt(struct bench *b, uint64_t timeout_us)
 {
+	struct cl_catalog *held =
+	    cl_catalog_ref(gw_catalog_now(b->worker->catalog));
+
+	/* As long as the test: what it found in it stays good. */
+	arena_cleanup(b->arena, unref_ev, held);
 	b->stmt = (struct gw_stmt){.row_max = b->conf.row_size_max};
-	gw_stmt_begin(&b->stmt, b->worker, &b->ops,
-	    cl_catalog_ref(gw_catalog_now(b->worker->catalog)), timeout_us);
+	gw_stmt_begin(&b->stmt, b->worker, &b->ops, held, timeout_us);
 }
 
 const struct cl_table *

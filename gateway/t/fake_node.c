@@ -274,12 +274,12 @@ give_catalog(struct fake_conn *c, uint64_t request, uint64_t since)
 {
 	struct fake_store *s = c->node->store;
 	struct arena *a = arena_new(s->arena, "catalog");
-	const struct cl_object *list[1000];
+	const struct cl_object *list[400];
 	struct cl_catalog_page page = {
 	    .version = cl_catalog_version(s->catalog)};
 
 	page.n_objects =
-	    (uint32_t)cl_catalog_changes(s->catalog, since, list, 1000);
+	    (uint32_t)cl_catalog_changes(s->catalog, since, list, 400);
 	page.objects = NEW_N(a, struct cl_object_change, page.n_objects + 1);
 	for (uint32_t i = 0; i < page.n_objects; i++)
 		cl_change_of(a, list[i], &page.objects[i]);

@@ -387,15 +387,6 @@ any_all(struct deparse *d, const struct sql_expr *e)
 }
 
 static void
-listed(struct deparse *d, const char *open, const struct sql_expr *e,
-    const char *between, const char *close)
-{
-	text(d, open);
-	exprs(d, e->args, e->n_args, between);
-	text(d, close);
-}
-
-static void
 is(struct deparse *d, const struct sql_expr *e)
 {
 	static const char *const tests[] = {
@@ -533,86 +524,96 @@ query(struct deparse *d, const struct sql_expr *e)
 	text(d, e->n_args ? "(SELECT ...))" : "(SELECT ...)");
 }
 
+/* Kinds whose arguments stand in one row. */
+static const struct row {
+	const char *open; /* NULL: not one of them */
+	const char *between;
+	const char *close;
+} rows[] = {
+    [SQL_E_AND] = {"(", " AND ", ")"},
+    [SQL_E_OR] = {"(", " OR ", ")"},
+    [SQL_E_NOT] = {"(NOT ", "", ")"},
+    [SQL_E_COALESCE] = {"COALESCE(", ", ", ")"},
+    [SQL_E_GREATEST] = {"GREATEST(", ", ", ")"},
+    [SQL_E_LEAST] = {"LEAST(", ", ", ")"},
+    [SQL_E_NULLIF] = {"NULLIF(", ", ", ")"},
+    [SQL_E_ROW] = {"ROW(", ", ", ")"},
+    [SQL_E_ARRAY] = {"ARRAY[", ", ", "]"},
+};
+
+static bool
+row(struct deparse *d, const struct sql_expr *e)
+{
+	size_t kind = (size_t)e->kind;
+
+	if (kind >= sizeof rows / sizeof rows[0] || !rows[kind].open)
+		return false;
+	text(d, rows[kind].open);
+	exprs(d, e->args, e->n_args, rows[kind].between);
+	text(d, rows[kind].close);
+	return true;
+}
+
+static void
+distinct(struct deparse *d, const struct sql_expr *e)
+{
+	text(d, "(");
+	expr(d, e->args[0]);
+	text(d, e->u.negated ? " IS NOT DISTINCT FROM " : " IS DISTINCT FROM ");
+	expr(d, e->args[1]);
+	text(d, ")");
+}
+
+static void
+cast(struct deparse *d, const struct sql_expr *e)
+{
+	tight(d, e->args[0]);
+	text(d, "::");
+	text(d, made(d, put_type_of, e->u.type));
+}
+
+static void
+collate(struct deparse *d, const struct sql_expr *e)
+{
+	text(d, "(");
+	tight(d, e->args[0]);
+	text(d, " COLLATE ");
+	text(d, made(d, put_name_of, e->u.collation));
+	text(d, ")");
+}
+
 static void
 node(struct deparse *d, const struct sql_expr *e)
 {
-	switch (e->kind) {
-	case SQL_E_OP:
-		op(d, e);
-		break;
-	case SQL_E_AND:
-		listed(d, "(", e, " AND ", ")");
-		break;
-	case SQL_E_OR:
-		listed(d, "(", e, " OR ", ")");
-		break;
-	case SQL_E_NOT:
-		listed(d, "(NOT ", e, "", ")");
-		break;
-	case SQL_E_IS:
-		is(d, e);
-		break;
-	case SQL_E_DISTINCT:
-		listed(d, "(", e,
-		    e->u.negated ? " IS NOT DISTINCT FROM "
-				 : " IS DISTINCT FROM ",
-		    ")");
-		break;
-	case SQL_E_BETWEEN:
-	case SQL_E_BETWEEN_SYMMETRIC:
-		between(d, e);
-		break;
-	case SQL_E_IN:
-		in(d, e);
-		break;
-	case SQL_E_CASE:
-		cases(d, e);
-		break;
-	case SQL_E_COALESCE:
-		listed(d, "COALESCE(", e, ", ", ")");
-		break;
-	case SQL_E_GREATEST:
-		listed(d, "GREATEST(", e, ", ", ")");
-		break;
-	case SQL_E_LEAST:
-		listed(d, "LEAST(", e, ", ", ")");
-		break;
-	case SQL_E_NULLIF:
-		listed(d, "NULLIF(", e, ", ", ")");
-		break;
-	case SQL_E_ROW:
-		listed(d, "ROW(", e, ", ", ")");
-		break;
-	case SQL_E_ARRAY:
-		listed(d, "ARRAY[", e, ", ", "]");
-		break;
-	case SQL_E_CALL:
-		call(d, e);
-		break;
-	case SQL_E_CAST:
-		tight(d, e->args[0]);
-		text(d, "::");
-		text(d, made(d, put_type_of, e->u.type));
-		break;
-	case SQL_E_COLLATE:
-		text(d, "(");
-		tight(d, e->args[0]);
-		text(d, " COLLATE ");
-		text(d, made(d, put_name_of, e->u.collation));
-		text(d, ")");
-		break;
-	case SQL_E_FIELD:
-	case SQL_E_INDEX:
-	case SQL_E_SLICE:
-		part(d, e);
-		break;
-	case SQL_E_ANY:
-	case SQL_E_ALL:
-		any_all(d, e);
-		break;
-	default:
-		query(d, e);
-	}
+	static void (*const nodes[])(
+	    struct deparse *, const struct sql_expr *) = {
+	    [SQL_E_OP] = op,
+	    [SQL_E_IS] = is,
+	    [SQL_E_DISTINCT] = distinct,
+	    [SQL_E_BETWEEN] = between,
+	    [SQL_E_BETWEEN_SYMMETRIC] = between,
+	    [SQL_E_IN] = in,
+	    [SQL_E_CASE] = cases,
+	    [SQL_E_CALL] = call,
+	    [SQL_E_CAST] = cast,
+	    [SQL_E_COLLATE] = collate,
+	    [SQL_E_FIELD] = part,
+	    [SQL_E_INDEX] = part,
+	    [SQL_E_SLICE] = part,
+	    [SQL_E_ANY] = any_all,
+	    [SQL_E_ALL] = any_all,
+	    [SQL_E_SUBQUERY] = query,
+	    [SQL_E_ARRAY_SUBQUERY] = query,
+	    [SQL_E_EXISTS] = query,
+	    [SQL_E_IN_SUBQUERY] = query,
+	    [SQL_E_ANY_SUBQUERY] = query,
+	    [SQL_E_ALL_SUBQUERY] = query,
+	};
+
+	if (row(d, e))
+		return;
+	ASSERT(nodes[e->kind]);
+	nodes[e->kind](d, e);
 }
 
 /* Pieces come off the end: turn round those just added. */

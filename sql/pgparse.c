@@ -27,14 +27,14 @@ static const char BAD_ESCAPE[] = ERRCODE_INVALID_ESCAPE_SEQUENCE;
 static const char BAD_VALUE[] = ERRCODE_INVALID_PARAMETER_VALUE;
 static const char NO_PARAMETER[] = ERRCODE_UNDEFINED_PARAMETER;
 
-#include "postgres.h"
+#include <postgres.h>
 
-#include "common/keywords.h"
-#include "nodes/nodes.h"
-#include "nodes/parsenodes.h"
-#include "nodes/pg_list.h"
-#include "nodes/primnodes.h"
-#include "nodes/value.h"
+#include <common/keywords.h>
+#include <nodes/nodes.h>
+#include <nodes/parsenodes.h>
+#include <nodes/pg_list.h>
+#include <nodes/primnodes.h>
+#include <nodes/value.h>
 
 #if PG_VERSION_NUM / 10000 != 15
 #error "libpg_query 15 needs the server headers of PostgreSQL 15"

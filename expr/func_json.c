@@ -28,7 +28,7 @@ member(const struct ex_ctx *ctx, struct str v, struct str name, struct str *out)
 	if (!it.object)
 		return NULL;
 	while (json_next(&it, &key, &val)) {
-		if (!json_string(ctx->arena, key, &text))
+		if (!json_unquote(ctx->arena, key, &text))
 			return malformed(ctx);
 		if (str_eq(text, name))
 			*out = val;
@@ -74,7 +74,7 @@ give_part(const struct ex_ctx *ctx, struct str part, struct val *out)
 	if (json_kind(part) == JSON_NULL)
 		out->null = true;
 	else if (json_kind(part) == JSON_STRING &&
-		 !json_string(ctx->arena, part, &out->u.s))
+		 !json_unquote(ctx->arena, part, &out->u.s))
 		return malformed(ctx);
 	return NULL;
 }
@@ -166,7 +166,7 @@ has(const struct ex_ctx *ctx, struct str v, struct str name, bool *out)
 
 	*out = false;
 	if (json_kind(v) == JSON_STRING) {
-		if (!json_string(ctx->arena, v, &text))
+		if (!json_unquote(ctx->arena, v, &text))
 			return malformed(ctx);
 		*out = str_eq(text, name);
 		return NULL;
@@ -176,7 +176,7 @@ has(const struct ex_ctx *ctx, struct str v, struct str name, bool *out)
 
 		if (json_kind(s) != JSON_STRING)
 			continue;
-		if (!json_string(ctx->arena, s, &text))
+		if (!json_unquote(ctx->arena, s, &text))
 			return malformed(ctx);
 		*out = str_eq(text, name);
 	}
@@ -225,7 +225,7 @@ object_contains(
 
 	*out = true;
 	while (*out && json_next(&it, &key, &val)) {
-		if (!json_string(ctx->arena, key, &name))
+		if (!json_unquote(ctx->arena, key, &name))
 			return malformed(ctx);
 		TRY(member(ctx, x, name, &mine));
 		*out = false;

@@ -101,7 +101,7 @@ is_step(const struct ex_ctx *ctx, const struct json_iter *it, struct str key,
 	int64_t i;
 
 	if (it->object) {
-		if (!json_string(ctx->arena, key, &text))
+		if (!json_unquote(ctx->arena, key, &text))
 			return malformed(ctx);
 		*out = str_eq(text, step);
 		return NULL;
@@ -126,7 +126,7 @@ BODY(jsonb_delete_key)
 		struct str s = it.object ? key : val;
 
 		if (json_kind(s) == JSON_STRING) {
-			if (!json_string(ctx->arena, s, &text))
+			if (!json_unquote(ctx->arena, s, &text))
 				return malformed(ctx);
 			if (str_eq(text, args[1].u.s))
 				continue;

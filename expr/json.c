@@ -196,7 +196,7 @@ put_escaped(struct buf *b, struct str s)
 }
 
 bool
-json_string(struct arena *a, struct str raw, struct str *out)
+json_unquote(struct arena *a, struct str raw, struct str *out)
 {
 	struct str s = json_trim(raw);
 	struct buf b;

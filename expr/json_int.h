@@ -34,7 +34,7 @@ struct json_iter json_iter(struct str v);
 bool json_next(struct json_iter *it, struct str *key, struct str *val);
 
 /* The text of a raw string; false when malformed. */
-bool json_string(struct arena *a, struct str raw, struct str *out);
+bool json_unquote(struct arena *a, struct str raw, struct str *out);
 /* Appends text as a JSON string. */
 void json_quote(struct buf *b, struct str text);
 

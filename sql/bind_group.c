@@ -192,14 +192,19 @@ at_group_row(struct sql_bind *b, uint32_t col, const struct expr *e)
 	return c;
 }
 
+struct settling {
+	struct sql_bind *b;
+	struct sql_query *q;
+};
+
 /* e over the group row: aggregates first, then groups. */
 static struct err *
-settle(
-    struct sql_bind *b, struct sql_query *q, struct expr *e, struct expr **out)
+settle_node(struct expr *e, void *arg, struct expr **out)
 {
-	struct expr *own = NULL;
+	struct sql_bind *b = ((struct settling *)arg)->b;
+	struct sql_query *q = ((struct settling *)arg)->q;
 
-	*out = e;
+	*out = NULL;
 	if (e->node == EX_COLUMN && e->u.col >= SQL_AGG_COL) {
 		*out = at_group_row(b, e->u.col - SQL_AGG_COL, e);
 		return NULL;
@@ -209,27 +214,21 @@ settle(
 			*out = at_group_row(b, q->n_aggs + i, e);
 			return NULL;
 		}
-	if (e->node == EX_COLUMN) {
-		TRY(group_column(b, q, e));
-		*out = at_group_row(b, q->n_aggs + q->n_groups - 1, e);
+	if (e->node != EX_COLUMN)
 		return NULL;
-	}
-	for (uint32_t i = 0; i < e->n_args; i++) {
-		struct expr *x;
-
-		TRY(settle(b, q, e->args[i], &x));
-		if (x == e->args[i])
-			continue;
-		if (!own) {
-			own = arena_dup(b->arena, e, sizeof *e);
-			own->args = arena_dup(
-			    b->arena, e->args, e->n_args * sizeof *e->args);
-		}
-		own->args[i] = x;
-	}
-	if (own)
-		*out = own;
+	TRY(group_column(b, q, e));
+	*out = at_group_row(b, q->n_aggs + q->n_groups - 1, e);
 	return NULL;
+}
+
+static struct err *
+settle(
+    struct sql_bind *b, struct sql_query *q, struct expr *e, struct expr **out)
+{
+	struct settling s = {b, q};
+	struct sql_rewrite how = {.before = settle_node, .arg = &s};
+
+	return sql_expr_rewrite(b->arena, e, &how, out);
 }
 
 struct err *

@@ -272,13 +272,26 @@ struct err *sql_bind_op(struct sql_ectx *c, const struct sql_expr *at,
     const char *op, struct expr *const *args, uint32_t n, struct expr **out);
 struct err *sql_bind_value_func(
     struct sql_bind *b, const struct sql_expr *e, struct expr **out);
+
+/* ---- bound.c ---- */
 /* Calls fn for each node, parents first; true stops and comes back. */
 bool sql_expr_any(const struct expr *e,
     bool (*fn)(const struct expr *e, void *arg), void *arg);
 bool sql_has_agg(const struct expr *e);
+bool sql_has_column(const struct expr *e);
 /* The leftmost position in e: where PostgreSQL points for the whole of it. */
 int sql_leftmost(const struct expr *e);
-bool sql_has_column(const struct expr *e);
+/* How to rewrite a tree; either may be NULL. The tree itself stays: what
+ * changes is copied. */
+struct sql_rewrite {
+	/* *out: e's replacement, which is not looked into; NULL: look. */
+	struct err *(*before)(struct expr *e, void *arg, struct expr **out);
+	/* The node with its arguments rewritten; returns what stands there. */
+	struct expr *(*after)(struct expr *e, void *arg);
+	void *arg;
+};
+struct err *sql_expr_rewrite(struct arena *a, struct expr *e,
+    const struct sql_rewrite *how, struct expr **out);
 
 /* ---- bind_select.c, bind_group.c, bind_order.c ---- */
 struct err *sql_bind_select(struct sql_bind *b, struct sql_scope *outer,

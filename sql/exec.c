@@ -85,28 +85,23 @@ fill_list(
 	return in;
 }
 
-/* A copy of what changes: the prepared statement stays as it is. */
+static struct expr *
+fill_node(struct expr *e, void *arg)
+{
+	struct sql_exec *x = arg;
+	const struct sql_sub_list *list = in_list(x, e);
+
+	return list ? fill_list(x, e, list) : e;
+}
+
 static struct expr *
 fill_lists(struct sql_exec *x, struct expr *e)
 {
-	const struct sql_sub_list *list = in_list(x, e);
-	struct expr *own = NULL;
+	struct sql_rewrite how = {.after = fill_node, .arg = x};
+	struct err *r = sql_expr_rewrite(x->arena, e, &how, &e);
 
-	for (uint32_t i = 0; i < e->n_args; i++) {
-		struct expr *a = fill_lists(x, e->args[i]);
-
-		if (a == e->args[i])
-			continue;
-		if (!own) {
-			own = arena_dup(x->arena, e, sizeof *e);
-			own->args = arena_dup(
-			    x->arena, e->args, e->n_args * sizeof *e->args);
-		}
-		own->args[i] = a;
-	}
-	if (own)
-		e = own;
-	return list ? fill_list(x, e, list) : e;
+	ASSERT(!r); /* nothing in it can fail */
+	return e;
 }
 
 struct expr *

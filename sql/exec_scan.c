@@ -180,33 +180,30 @@ scan_close(struct sql_node *n)
 
 /* ---- making one ---- */
 
+static struct err *
+localise_node(struct expr *e, void *arg, struct expr **out)
+{
+	const struct scan *s = arg;
+
+	*out = NULL;
+	if (e->node != EX_COLUMN)
+		return NULL;
+	*out = arena_dup(s->node.x->arena, e, sizeof *e);
+	for (uint32_t i = 0; i < s->req.n_columns; i++)
+		if (s->pos[i] == e->u.col)
+			(*out)->u.col = i;
+	return NULL;
+}
+
 /* e over the columns asked for instead of the base row. */
 static struct expr *
 localise(struct scan *s, struct expr *e)
 {
-	struct arena *a = s->node.x->arena;
-	struct expr *own = NULL;
+	struct sql_rewrite how = {.before = localise_node, .arg = s};
+	struct err *r = sql_expr_rewrite(s->node.x->arena, e, &how, &e);
 
-	if (e->node == EX_COLUMN) {
-		own = arena_dup(a, e, sizeof *e);
-		for (uint32_t i = 0; i < s->req.n_columns; i++)
-			if (s->pos[i] == e->u.col)
-				own->u.col = i;
-		return own;
-	}
-	for (uint32_t i = 0; i < e->n_args; i++) {
-		struct expr *x = localise(s, e->args[i]);
-
-		if (x == e->args[i])
-			continue;
-		if (!own) {
-			own = arena_dup(a, e, sizeof *e);
-			own->args =
-			    arena_dup(a, e->args, e->n_args * sizeof *e->args);
-		}
-		own->args[i] = x;
-	}
-	return own ? own : e;
+	ASSERT(!r); /* nothing in it can fail */
+	return e;
 }
 
 static void

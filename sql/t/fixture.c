@@ -167,6 +167,9 @@ create_table(struct fixture *f, const struct sql_create_table *s)
 static void
 register_columns(struct fixture *f, const struct sql_prepared *p)
 {
+	/* What was prepared points into the catalog of then. */
+	struct cl_catalog *then = cl_catalog_ref(f->catalog);
+
 	for (uint32_t i = 0; i < p->n_new; i++) {
 		const struct sql_new_column *nc = &p->new_columns[i];
 		struct cl_object o =
@@ -197,6 +200,7 @@ register_columns(struct fixture *f, const struct sql_prepared *p)
 		o.version = f->version + 1;
 		apply(f, &o);
 	}
+	cl_catalog_unref(then);
 }
 
 uint32_t

@@ -896,8 +896,7 @@ sim_net_heal(struct sim *s)
 		struct link *l = LIST_ENTRY(at, struct link, all);
 
 		for (int i = 0; i < 2; i++)
-			if (l->dir[i].stall_until > s->now)
-				end_stall(&l->dir[i]);
+			end_stall(&l->dir[i]);
 	}
 }
 

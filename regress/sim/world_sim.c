@@ -416,6 +416,11 @@ sim_pause(struct sim_host *h, uint64_t until_us)
 	sim_trace(
 	    h->sim, h->opts.name, "paused until %.6f", (double)until_us / 1e6);
 	h->paused_until = until_us;
+	if (until_us > h->sim->now || !h->up)
+		return;
+	/* It may have been asleep. */
+	h->armed_at = h->sim->now + 1;
+	sim_at(h->sim, h->armed_at, turn_ev, h);
 }
 
 void

@@ -80,7 +80,7 @@ void sim_kill(struct sim_host *h);
 /* The same with the machine: peers hear nothing until it is on again, or until
  * their own patience ends. */
 void sim_power_off(struct sim_host *h);
-/* Nothing of the process runs until then. */
+/* Nothing of the process runs until then; 0 wakes it. */
 void sim_pause(struct sim_host *h, uint64_t until_us);
 
 /* Its clocks: how fast the monotonic one runs, in parts per million of too

@@ -1,0 +1,80 @@
+/* A simulated cluster: nodes with disks that outlive them, gateways, and a
+ * supervisor that starts again what died. */
+#ifndef REGRESS_SIM_FLEET_H
+#define REGRESS_SIM_FLEET_H
+
+#include "regress/sim/engine_mem.h"
+#include "regress/sim/world_sim.h"
+
+#define SIM_NODES_MAX    9
+#define SIM_GATEWAYS_MAX 4
+
+struct fleet;
+struct gw_conf;
+struct gw_worker;
+struct st_node;
+
+struct fleet_conf {
+	uint32_t nodes, gateways;
+	uint32_t slots;
+};
+
+/* Of one node's disk; times are virtual. */
+struct fleet_disk {
+	struct engine_mem_disk *disk;
+	uint64_t full_until;  /* writes are refused */
+	uint64_t low_until;   /* not writable, but accepted work is done */
+	uint64_t stall_until; /* nothing completes */
+	bool io_error;        /* the next flush fails */
+	uint32_t slow;        /* times slower than usual */
+	uint32_t conflict_ppm;
+	struct rng rng;
+};
+
+struct fleet_node {
+	struct fleet *fleet;
+	uint32_t index;
+	const char *addr;
+	struct sim_host *host;
+	struct st_node *node; /* of the present process */
+	bool ready;
+	uint32_t failed_starts;
+	uint64_t down_us; /* how long the next death lasts; 0 = random */
+	struct fleet_disk disk;
+};
+
+struct fleet_gateway {
+	struct fleet *fleet;
+	uint32_t index;
+	const char *addr;
+	struct sim_host *host;
+	struct gw_worker *worker;
+	uint64_t down_us;
+};
+
+struct fleet {
+	struct sim *sim;
+	struct fleet_conf conf;
+	struct fleet_node nodes[SIM_NODES_MAX];
+	struct fleet_gateway gateways[SIM_GATEWAYS_MAX];
+	const char *seeds; /* addresses of all nodes */
+	struct rng rng;
+	uint64_t lost_txns; /* committed, not flushed, and gone in a crash */
+	uint64_t refused_starts;
+};
+
+/* Lives in the simulation's arena. */
+struct fleet *fleet_new(struct sim *s, const struct fleet_conf *conf);
+/* Switches everything on: node 1 forms the cluster, the others join it. */
+void fleet_boot(struct fleet *f);
+/* Kills it, or cuts its power; the supervisor starts it again after `down_us`
+ * (0: some random short time). */
+void fleet_crash_node(struct fleet_node *n, bool power, uint64_t down_us);
+void fleet_crash_gateway(struct fleet_gateway *g, bool power, uint64_t down_us);
+/* The clean way: it drains, ends and comes again. */
+void fleet_restart_node(struct fleet_node *n);
+/* Disks work, clocks are right, nobody is paused. */
+void fleet_heal(struct fleet *f);
+bool fleet_ready(const struct fleet *f);
+
+#endif

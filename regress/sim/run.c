@@ -1,0 +1,559 @@
+#include "regress/sim/run.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#define SECOND 1000000ull
+#define POLL   50000ull
+/* Bounds of the phases. */
+#define FORM_US  (60 * SECOND)
+#define SETUP_US (60 * SECOND)
+#define HEAL_US  (150 * SECOND)
+#define CHECK_US (240 * SECOND)
+/* What a client waits for: longer than any statement may take. */
+#define CONNECT_US   (5 * SECOND)
+#define STATEMENT_US (45 * SECOND)
+#define INSIST_US    (60 * SECOND)
+
+/* ---- failures ---- */
+
+void
+run_fail(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(sim_arena(r->sim), fmt, ap);
+	va_end(ap);
+	r->n_failures++;
+	sim_trace(r->sim, "run", "FAILURE: %s", text);
+	/* The first tell enough. */
+	if (r->n_failures <= 5)
+		buf_printf(&r->failures, "%.3f: %s\n",
+		    (double)sim_now(r->sim) / 1e6, text);
+}
+
+/* ---- clients ---- */
+
+bool
+str_number(struct str s, uint64_t *out)
+{
+	*out = 0;
+	return s.p && str_u64(s, out);
+}
+
+uint64_t
+client_value(struct client *c)
+{
+	return (uint64_t)c->index * 1000000 + ++c->sequence;
+}
+
+void
+client_sleep(struct client *c, uint64_t us)
+{
+	(void)fiber_sleep(c->world, world_mono_us(c->world) + us);
+}
+
+static void
+leave(struct client *c)
+{
+	if (c->pg)
+		sim_pg_close(c->pg);
+	c->pg = NULL;
+}
+
+static bool
+be_connected(struct client *c)
+{
+	struct fleet *f = c->run->fleet;
+	const struct fleet_gateway *g;
+	const char *why;
+
+	if (c->pg && rng_below(&c->rng, 50) == 0)
+		leave(c);
+	if (c->pg)
+		return true;
+	g = &f->gateways[rng_below(&c->rng, f->conf.gateways)];
+	c->doing = "connecting";
+	c->pg = sim_pg_connect(c->world, g->addr, "postgres", "postgres",
+	    world_mono_us(c->world) + CONNECT_US, &why);
+	if (c->pg)
+		return true;
+	sim_trace(c->run->sim, sim_host_name(c->host),
+	    "no connection to %s: %s", g->addr, why);
+	client_sleep(c, rng_between(&c->rng, 10000, 300000));
+	return false;
+}
+
+static void
+trace_result(struct client *c, const char *sql, const struct sim_pg_result *r)
+{
+	static const char *const status[] = {"ok", "error", "unknown"};
+
+	if (!sim_tracing(c->run->sim))
+		return;
+	sim_trace(c->run->sim, sim_host_name(c->host), "%s --> %s %s %s %s",
+	    sql, status[r->status], r->tag ? r->tag : "", r->sqlstate,
+	    r->message && r->status != SIM_PG_OK ? r->message : "");
+	for (uint32_t i = 0; i < r->n_rows * r->n_cols && i < 20; i++)
+		sim_trace(c->run->sim, sim_host_name(c->host), "  %.*s",
+		    STR_FMT(r->values[i]));
+}
+
+static bool
+query(struct client *c, struct sim_pg_result *r, uint64_t *started,
+    const char *sql)
+{
+	struct sim *s = c->run->sim;
+
+	*r = (struct sim_pg_result){.status = SIM_PG_ERROR};
+	*started = 0;
+	if (!be_connected(c))
+		return false;
+	*started = sim_now(s);
+	c->doing = sql;
+	sim_trace(s, sim_host_name(c->host), "%s", sql);
+	sim_pg_query(
+	    c->pg, c->arena, world_mono_us(c->world) + STATEMENT_US, r, sql);
+	c->doing = NULL;
+	trace_result(c, sql, r);
+	sim_note(s, r->sqlstate, str_c(r->tag));
+	if (!r->connected)
+		leave(c);
+	switch (r->status) {
+	case SIM_PG_OK:
+		c->run->acked++;
+		break;
+	case SIM_PG_ERROR:
+		c->run->refused++;
+		break;
+	case SIM_PG_UNKNOWN:
+		c->run->unknown++;
+		break;
+	}
+	return true;
+}
+
+bool
+client_query(struct client *c, struct sim_pg_result *r, uint64_t *started,
+    const char *fmt, ...)
+{
+	va_list ap;
+	char *sql;
+
+	va_start(ap, fmt);
+	sql = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	return query(c, r, started, sql);
+}
+
+bool
+client_insist(struct client *c, struct sim_pg_result *r, const char *fmt, ...)
+{
+	uint64_t until = world_mono_us(c->world) + INSIST_US, started;
+	const char *last = "no connection";
+	va_list ap;
+	char *sql;
+
+	va_start(ap, fmt);
+	sql = arena_vprintf(c->arena, fmt, ap);
+	va_end(ap);
+	do {
+		if (query(c, r, &started, sql)) {
+			if (r->status == SIM_PG_OK)
+				return true;
+			last = arena_printf(c->arena, "%s %s", r->sqlstate,
+			    r->message ? r->message : "");
+		}
+		client_sleep(c, 200000);
+	} while (world_mono_us(c->world) < until);
+	run_fail(c->run, "without faults this did not succeed in %u s: %s: %s",
+	    (unsigned)(INSIST_US / SECOND), sql, last);
+	return false;
+}
+
+/* ---- operations that the history knows ---- */
+
+/* What a client may be told under faults, having done nothing wrong. */
+static bool
+is_fair(const char *sqlstate)
+{
+	static const char *const fair[] = {
+	    "57P03", "57P01", "57014", "40001", "40P01", "53", "08", NULL};
+
+	for (int i = 0; fair[i]; i++)
+		if (strncmp(sqlstate, fair[i], strlen(fair[i])) == 0)
+			return true;
+	return false;
+}
+
+static const char *
+sql_of(struct client *c, const struct client_op *op, uint64_t value)
+{
+	switch (op->kind) {
+	case REG_READ:
+		return arena_printf(c->arena,
+		    "SELECT v FROM %s WHERE k = %" PRIu64, op->table, op->key);
+	case REG_INSERT:
+		return arena_printf(c->arena,
+		    "INSERT INTO %s (k, v) VALUES (%" PRIu64 ", %" PRIu64 ")",
+		    op->table, op->key, value);
+	case REG_UPDATE:
+		return arena_printf(c->arena,
+		    "UPDATE %s SET v = %" PRIu64 " WHERE k = %" PRIu64,
+		    op->table, value, op->key);
+	case REG_DELETE:
+		return arena_printf(c->arena,
+		    "DELETE FROM %s WHERE k = %" PRIu64, op->table, op->key);
+	case REG_UPSERT:
+		return arena_printf(c->arena,
+		    "INSERT INTO %s (k, v) VALUES (%" PRIu64 ", %" PRIu64
+		    ") ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+		    op->table, op->key, value);
+	}
+	UNREACHABLE();
+}
+
+/* What the answer says of the operation; false: nothing happened. */
+static bool
+judge(struct client *c, const struct sim_pg_result *r, struct reg_op *op)
+{
+	switch (r->status) {
+	case SIM_PG_UNKNOWN:
+		op->unknown = true;
+		return op->kind != REG_READ;
+	case SIM_PG_ERROR:
+		if (op->kind == REG_INSERT &&
+		    strcmp(r->sqlstate, ERRCODE_UNIQUE_VIOLATION) == 0)
+			return true;
+		if (!is_fair(r->sqlstate))
+			run_fail(c->run, "unexpected error %s: %s", r->sqlstate,
+			    r->message ? r->message : "");
+		return false;
+	case SIM_PG_OK:
+		break;
+	}
+	if (op->kind != REG_READ) {
+		op->changed = r->count == 1;
+		return true;
+	}
+	if (r->n_rows > 1)
+		run_fail(c->run, "key %" PRIu64 " was read %u times", op->key,
+		    r->n_rows);
+	if (r->n_rows > 0)
+		(void)str_number(sim_pg_value(r, 0, 0), &op->seen);
+	return true;
+}
+
+void
+client_do(struct client *c, const struct client_op *what)
+{
+	struct reg_op op = {.kind = what->kind,
+	    .client = c->index,
+	    .key = what->key,
+	    .value = client_value(c)};
+	struct sim_pg_result r;
+
+	if (!query(c, &r, &op.start, sql_of(c, what, op.value)))
+		return;
+	op.end = sim_now(c->run->sim);
+	if (judge(c, &r, &op))
+		history_add(&c->run->history, &op);
+}
+
+static bool
+scan_back(struct client *c, const char *table, uint64_t n_keys)
+{
+	uint64_t start = sim_now(c->run->sim), end, key, v;
+	uint64_t *seen = NEW_N(c->arena, uint64_t, n_keys + 1);
+	struct sim_pg_result r;
+
+	if (!client_insist(c, &r, "SELECT k, v FROM %s", table))
+		return false;
+	end = sim_now(c->run->sim);
+	for (uint32_t i = 0; i < r.n_rows; i++) {
+		if (!str_number(sim_pg_value(&r, i, 0), &key) ||
+		    !str_number(sim_pg_value(&r, i, 1), &v) || key >= n_keys ||
+		    seen[key]) {
+			run_fail(c->run,
+			    "a scan gave a row twice or a strange "
+			    "one: key %.*s",
+			    STR_FMT(sim_pg_value(&r, i, 0)));
+			continue;
+		}
+		seen[key] = v;
+	}
+	for (key = 0; key < n_keys; key++)
+		history_add(&c->run->history, &(struct reg_op){.kind = REG_READ,
+						  .client = c->index,
+						  .key = key,
+						  .start = start,
+						  .end = end,
+						  .seen = seen[key]});
+	return true;
+}
+
+void
+client_read_back(struct client *c, const char *table, uint64_t n_keys)
+{
+	uint64_t misses = 0;
+
+	if (!scan_back(c, table, n_keys))
+		return;
+	for (uint64_t key = 0; key < n_keys && misses < 20; key++) {
+		size_t before = c->run->history.n;
+
+		arena_reset(c->arena);
+		client_do(c, &(struct client_op){
+				 .table = table, .kind = REG_READ, .key = key});
+		misses += c->run->history.n == before;
+	}
+	if (misses >= 20)
+		run_fail(c->run, "without faults, reads by key keep failing");
+}
+
+/* ---- fibers of clients ---- */
+
+static void
+work_fiber(void *arg)
+{
+	struct client *c = arg;
+	struct run *r = c->run;
+
+	while (r->phase == RUN_WORK) {
+		arena_reset(c->arena);
+		r->opts.scenario->work(c);
+		client_sleep(c, rng_exp(&c->rng, r->opts.scenario->think_us));
+	}
+	leave(c);
+	c->finished = true;
+}
+
+static void
+setup_fiber(void *arg)
+{
+	struct client *c = arg;
+
+	c->run->opts.scenario->setup(c);
+	leave(c);
+	c->finished = c->run->stop = true;
+}
+
+static void
+check_fiber(void *arg)
+{
+	struct client *c = arg;
+
+	c->run->opts.scenario->check(c);
+	leave(c);
+	c->finished = c->run->stop = true;
+}
+
+static void
+boot_client(void *arg, struct world *w)
+{
+	struct client *c = arg;
+	void (*fn)(void *) = c->run->phase == RUN_SETUP  ? setup_fiber
+			     : c->run->phase == RUN_WORK ? work_fiber
+							 : check_fiber;
+
+	c->world = w;
+	c->arena = arena_new(w->arena, "operation");
+	fiber_spawn(w, "client", FIBER_STACK_GATEWAY, fn, c);
+}
+
+static struct client *
+add_client(struct run *r)
+{
+	struct client *c = &r->clients[r->n_clients];
+	struct arena *a = sim_arena(r->sim);
+	struct sim_host_opts o = {.boot = boot_client, .arg = c};
+
+	ASSERT(r->n_clients < RUN_CLIENTS_MAX);
+	c->run = r;
+	c->index = r->n_clients++;
+	o.name = arena_printf(a, "client-%u", c->index);
+	c->rng = sim_rng(r->sim, o.name);
+	c->host = sim_host_new(r->sim, &o);
+	sim_boot(c->host);
+	return c;
+}
+
+/* ---- phases ---- */
+
+static void
+enter(struct run *r, enum run_phase p)
+{
+	static const char *const names[] = {
+	    "setup", "work", "heal", "check", "over"};
+
+	r->phase = p;
+	r->stop = false;
+	sim_trace(r->sim, "run", "phase %s", names[p]);
+}
+
+/* Runs until done(r), false when that takes longer than allowed. */
+static bool
+run_until(struct run *r, bool (*done)(const struct run *r), uint64_t limit_us)
+{
+	uint64_t until = sim_now(r->sim) + limit_us;
+
+	while (!done(r)) {
+		if (sim_now(r->sim) >= until)
+			return false;
+		sim_run(r->sim, sim_now(r->sim) + POLL, &r->stop);
+	}
+	return true;
+}
+
+static bool
+is_formed(const struct run *r)
+{
+	return fleet_ready(r->fleet);
+}
+
+static bool
+is_stopped(const struct run *r)
+{
+	return r->stop;
+}
+
+static bool
+is_healed(const struct run *r)
+{
+	for (uint32_t i = 0; i < r->n_clients; i++)
+		if (!r->clients[i].finished)
+			return false;
+	return fleet_ready(r->fleet);
+}
+
+static bool
+set_up(struct run *r)
+{
+	fleet_boot(r->fleet);
+	if (!run_until(r, is_formed, FORM_US)) {
+		run_fail(r, "the cluster did not form");
+		return false;
+	}
+	(void)add_client(r);
+	if (!run_until(r, is_stopped, SETUP_US))
+		run_fail(r, "setup takes too long: %s",
+		    r->clients[0].doing ? r->clients[0].doing : "");
+	return r->n_failures == 0;
+}
+
+static void
+work(struct run *r)
+{
+	uint64_t until = sim_now(r->sim) + r->opts.seconds * SECOND;
+	const struct scenario *s = r->opts.scenario;
+	struct chaos_opts o = {.always = s->faults,
+	    .never = r->opts.no_faults ? (unsigned)CHAOS_ALL : s->faults_not,
+	    .until_us = until};
+
+	enter(r, RUN_WORK);
+	r->chaos = chaos_start(r->fleet, &o);
+	for (uint32_t i = 0; i < s->clients; i++)
+		(void)add_client(r);
+	sim_run(r->sim, until, NULL);
+}
+
+static void
+heal(struct run *r)
+{
+	enter(r, RUN_HEAL);
+	chaos_heal(r->chaos);
+	if (run_until(r, is_healed, HEAL_US))
+		return;
+	for (uint32_t i = 0; i < r->n_clients; i++)
+		if (!r->clients[i].finished)
+			run_fail(r,
+			    "client-%u has no end after all faults "
+			    "ended: %s",
+			    i,
+			    r->clients[i].doing ? r->clients[i].doing
+						: "(between operations)");
+	for (uint32_t i = 0; i < r->fleet->conf.nodes; i++)
+		if (!r->fleet->nodes[i].ready)
+			run_fail(r,
+			    "node-%u does not serve after all faults "
+			    "ended",
+			    i + 1);
+}
+
+void
+run_go(struct run *r, struct run_result *out)
+{
+	if (set_up(r)) {
+		work(r);
+		heal(r);
+		enter(r, RUN_CHECK);
+		(void)add_client(r);
+		if (!run_until(r, is_stopped, CHECK_US))
+			run_fail(r, "checks take too long");
+	}
+	enter(r, RUN_OVER);
+	*out = (struct run_result){.hash = sim_hash(r->sim),
+	    .events = sim_events(r->sim),
+	    .virtual_us = sim_now(r->sim),
+	    .acked = r->acked,
+	    .unknown = r->unknown,
+	    .refused = r->refused,
+	    .failures = buf_cstr(&r->failures),
+	    .n_failures = r->n_failures};
+}
+
+/* Shapes and faults are the seed's. */
+struct run *
+run_new(const struct run_opts *o)
+{
+	struct sim *s = sim_new(o->seed);
+	struct run *r = NEW(sim_arena(s), struct run);
+	struct rng shape = sim_rng(s, "shape");
+	struct fleet_conf fc;
+
+	r->sim = s;
+	r->opts = *o;
+	sim_trace_to(s, o->trace);
+	fc.nodes = (uint32_t)rng_between(&shape, 1, 5);
+	fc.gateways = (uint32_t)rng_between(&shape, 1, 3);
+	fc.slots = 1u << rng_between(&shape, 0, 5);
+	if (o->nodes)
+		fc.nodes = o->nodes;
+	if (o->gateways)
+		fc.gateways = o->gateways;
+	r->fleet = fleet_new(s, &fc);
+	history_init(&r->history, sim_arena(s));
+	buf_init(&r->failures, sim_arena(s));
+	return r;
+}
+
+void
+run_print_faults(const struct run *r, FILE *f)
+{
+	struct sim_net_counts n;
+
+	sim_net_counts(r->sim, &n);
+	fprintf(f, "faults:");
+	for (int k = 0; r->chaos && k < CHAOS_N; k++)
+		if (chaos_count(r->chaos, (enum chaos_kind)k))
+			fprintf(f, " %s=%" PRIu64,
+			    chaos_name((enum chaos_kind)k),
+			    chaos_count(r->chaos, (enum chaos_kind)k));
+	fprintf(f,
+	    " | net: frames=%" PRIu64 " connects=%" PRIu64 " refused=%" PRIu64
+	    " timed_out=%" PRIu64 " resets=%" PRIu64 " lost=%" PRIu64
+	    " stalls=%" PRIu64 " half_open=%" PRIu64,
+	    n.frames, n.connects, n.refused, n.timed_out, n.resets, n.lost,
+	    n.stalls, n.half_open);
+	fprintf(f,
+	    " | disk: lost_txns=%" PRIu64 " refused_starts=%" PRIu64 "\n",
+	    r->fleet->lost_txns, r->fleet->refused_starts);
+}
+
+void
+run_free(struct run *r)
+{
+	sim_free(r->sim);
+}

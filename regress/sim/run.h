@@ -1,0 +1,125 @@
+/* One simulated run: a cluster, clients with a workload, faults, a healing, and
+ * the checks of what clients were told against what is there.
+ *
+ *   SETUP ---> WORK ---> HEAL ---> CHECK ---> OVER
+ *
+ * SETUP forms the cluster and makes the tables, without faults.  In WORK
+ * clients work while faults come and go.  HEAL ends all faults and waits,
+ * bounded, until every client has an answer.  CHECK reads everything back.  In
+ * each phase a bound of virtual time that passes is a failure. */
+#ifndef REGRESS_SIM_RUN_H
+#define REGRESS_SIM_RUN_H
+
+#include "base/buf.h"
+#include "regress/sim/chaos.h"
+#include "regress/sim/fleet.h"
+#include "regress/sim/history.h"
+#include "regress/sim/pg.h"
+
+#define RUN_CLIENTS_MAX 16
+
+enum run_phase { RUN_SETUP, RUN_WORK, RUN_HEAL, RUN_CHECK, RUN_OVER };
+
+struct run;
+struct client;
+
+struct scenario {
+	const char *name;
+	const char *claim;
+	uint32_t clients;
+	unsigned faults;     /* CHAOS_ bits that are always on */
+	unsigned faults_not; /* that never are */
+	uint64_t think_us;   /* mean pause between operations */
+	/* All run in fibers of a client. The first makes tables, and is run
+	 * by one of them before WORK. */
+	void (*setup)(struct client *c);
+	void (*work)(struct client *c); /* one operation */
+	/* Reads back and checks; run by one client. */
+	void (*check)(struct client *c);
+};
+
+struct run_opts {
+	const struct scenario *scenario;
+	uint64_t seed;
+	uint32_t seconds;         /* of WORK */
+	uint32_t nodes, gateways; /* 0 = by the seed */
+	bool no_faults;
+	FILE *trace;
+};
+
+struct client {
+	struct run *run;
+	uint32_t index;
+	struct sim_host *host;
+	struct world *world;
+	struct rng rng;
+	struct sim_pg *pg;   /* NULL while not connected */
+	struct arena *arena; /* of the present operation */
+	uint64_t sequence;
+	bool finished;
+	const char *doing;
+};
+
+struct run {
+	struct run_opts opts;
+	struct sim *sim;
+	struct fleet *fleet;
+	struct chaos *chaos;
+	enum run_phase phase;
+	uint64_t work_until;
+	struct client clients[RUN_CLIENTS_MAX];
+	uint32_t n_clients;
+	struct history history;
+	void *state; /* the scenario's */
+	uint64_t acked, unknown, refused;
+	bool stop; /* of the present phase */
+	struct buf failures;
+	uint32_t n_failures;
+};
+
+struct run_result {
+	uint64_t hash, events, virtual_us;
+	uint64_t acked, unknown, refused;
+	const char *failures; /* "" = none; lives until run_free */
+	uint32_t n_failures;
+};
+
+struct run *run_new(const struct run_opts *o);
+void run_go(struct run *r, struct run_result *out);
+/* One line: faults by kind. */
+void run_print_faults(const struct run *r, FILE *f);
+void run_free(struct run *r);
+
+void run_fail(struct run *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- for scenarios, in a client's fiber ---- */
+
+/* Runs a statement, connecting first if need be. False: it was not sent. The
+ * result lives in c->arena, until the next operation. *started is when it was
+ * sent. */
+bool client_query(struct client *c, struct sim_pg_result *r, uint64_t *started,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same again and again until it succeeds, for setup and check; false, and
+ * the run has failed, when that takes too long. */
+bool client_insist(struct client *c, struct sim_pg_result *r, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+/* A value that nobody else writes. */
+uint64_t client_value(struct client *c);
+void client_sleep(struct client *c, uint64_t us);
+/* Writes and reads of rows (k, v) of a table, recorded in the history. */
+struct client_op {
+	const char *table;
+	enum reg_kind kind;
+	uint64_t key;
+};
+void client_do(struct client *c, const struct client_op *op);
+/* Reads all rows of (k, v), by a scan and by key, into the history; every key
+ * below n_keys. */
+void client_read_back(struct client *c, const char *table, uint64_t n_keys);
+bool str_number(struct str s, uint64_t *out);
+
+extern const struct scenario *const scenarios[];
+const struct scenario *scenario_named(const char *name);
+
+#endif

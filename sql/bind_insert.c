@@ -62,24 +62,37 @@ count_matches(struct sql_bind *b, const struct sql_insert *s,
 	return NULL;
 }
 
+/* A value on its way into a column; e NULL: DEFAULT. */
 static struct err *
-insert_value(struct sql_ectx *c, struct sql_change *ch, const struct named *col,
-    const struct sql_expr *e, struct expr **out)
+insert_value(struct sql_bind *b, struct sql_change *ch, const struct named *col,
+    struct expr *e, struct expr **out)
 {
 	const struct cl_table *t = ch->table;
-	struct sql_bind *b = c->b;
 
-	if (e->kind != SQL_E_DEFAULT) {
-		TRY(sql_bind_expr(c, e, out));
-		if (!col->col)
-			return sql_assign_new(b, t, col->name, out);
+	*out = e;
+	if (e && !col->col)
+		return sql_assign_new(b, t, col->name, out);
+	if (e)
 		return sql_assign(
-		    b, t, (uint32_t)(col->col - t->columns), *out, out);
-	}
+		    b, t, (uint32_t)(col->col - t->columns), e, out);
 	*out = col->col ? ch->defaults[col->col - t->columns] : NULL;
 	if (!*out)
 		*out = ex_const(
 		    b->arena, val_null(col->col ? col->col->type : EX_TEXT));
+	return NULL;
+}
+
+/* All values of a row are bound before the first is coerced: a parameter that
+ * stands in two columns of different types is an error. */
+static struct err *
+insert_row(struct sql_ectx *c, struct sql_change *ch, const struct named *cols,
+    const struct sql_exprs *row, struct expr **out)
+{
+	for (uint32_t i = 0; i < row->n; i++)
+		if (row->items[i]->kind != SQL_E_DEFAULT)
+			TRY(sql_bind_expr(c, row->items[i], &out[i]));
+	for (uint32_t i = 0; i < row->n; i++)
+		TRY(insert_value(c->b, ch, &cols[i], out[i], &out[i]));
 	return NULL;
 }
 
@@ -107,9 +120,7 @@ insert_values(struct sql_ectx *c, struct sql_change *ch,
 		TRY(count_matches(c->b, s, cols, n_cols, n,
 		    n > n_cols ? row->items[n_cols]->position : 0));
 		q->rows[r] = NEW_N(c->b->arena, struct expr *, n + 1);
-		for (uint32_t i = 0; i < n; i++)
-			TRY(insert_value(
-			    c, ch, &cols[i], row->items[i], &q->rows[r][i]));
+		TRY(insert_row(c, ch, cols, row, q->rows[r]));
 	}
 	ch->query = q;
 	ch->n_targets = n;

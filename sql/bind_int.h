@@ -174,7 +174,6 @@ struct sql_plan {
 
 struct sql_param {
 	uint32_t type; /* 0: not known yet */
-	int position;  /* where it was first used */
 };
 
 /* WITH: the queries that a name in FROM may mean, innermost first. */

@@ -13,8 +13,6 @@ sql_param_ref(struct sql_bind *b, const struct sql_expr *e, struct expr **out)
 				  "there is no parameter $%u", n),
 		    e->position);
 	p = &b->params[n - 1];
-	if (!p->position)
-		p->position = e->position;
 	x = NEW(b->arena, struct expr);
 	x->node = EX_PARAM;
 	x->u.param = n;
@@ -112,11 +110,9 @@ sql_params_settle(struct sql_bind *b)
 	for (uint32_t i = 0; i < b->n_params; i++) {
 		if (b->params[i].type)
 			continue;
-		return err_at(
-		    ERR(b->arena, ERRCODE_INDETERMINATE_DATATYPE,
-			"could not determine data type of parameter $%u",
-			i + 1),
-		    b->params[i].position);
+		/* PostgreSQL gives no position here. */
+		return ERR(b->arena, ERRCODE_INDETERMINATE_DATATYPE,
+		    "could not determine data type of parameter $%u", i + 1);
 	}
 	return NULL;
 }

@@ -331,9 +331,14 @@ check_join(struct st_node *n, struct arena *a, const struct cl_join *m)
 		    "this node does not lead the catalog");
 		return addr.len ? err_detail(e, "%.*s", STR_FMT(addr)) : e;
 	}
+	/* The founder's own forming, or the load after its restart, may not be
+	 * over. */
+	if (!cluster)
+		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
+		    "the catalog of this node is not loaded yet");
 	if (m->token.len != 16 || !m->addr.len)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed JOIN");
-	if (cluster && m->level < cluster->level)
+	if (m->level < cluster->level)
 		return err_hint(ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
 				    "the cluster is at feature level %u, the "
 				    "joining build supports level %u",

@@ -85,23 +85,38 @@ flushed_ev(void *arg)
 	wake(arg);
 }
 
+static enum engine_result
+run_and_wait(struct engine *e, struct engine_job *job,
+    void (*run)(struct kv *kv, void *arg), void *arg)
+{
+	struct waiter w = {.run = run, .arg = arg};
+
+	job->run = run_ev;
+	job->done = done_ev;
+	job->arg = &w;
+	cond_init(&w.done, e->world);
+	engine_submit(e, job);
+	wait(&w);
+	return w.result;
+}
+
 enum engine_result
 engine_run(struct engine *e, uint64_t lane, enum engine_kind kind,
     void (*run)(struct kv *kv, void *arg), void *arg)
 {
-	struct waiter w = {.run = run, .arg = arg};
-	struct engine_job job = {
-	    .lane = lane,
-	    .kind = kind,
-	    .run = run_ev,
-	    .done = done_ev,
-	    .arg = &w,
-	};
+	struct engine_job job = {.lane = lane, .kind = kind};
 
-	cond_init(&w.done, e->world);
-	engine_submit(e, &job);
-	wait(&w);
-	return w.result;
+	return run_and_wait(e, &job, run, arg);
+}
+
+enum engine_result
+engine_run_durable(struct engine *e, uint64_t lane,
+    void (*run)(struct kv *kv, void *arg), void *arg)
+{
+	struct engine_job job = {
+	    .lane = lane, .kind = ENGINE_WRITE, .durable = true};
+
+	return run_and_wait(e, &job, run, arg);
 }
 
 void

@@ -76,6 +76,10 @@ struct engine_job {
 	void (*run)(struct kv *kv, void *arg);
 	void (*done)(void *arg, enum engine_result r);
 	void *arg;
+	/* Complete only after a flush that covers the job: the engine may run
+	 * it where it flushes, and flush for many at once. All jobs of a lane,
+	 * or none. */
+	bool durable;
 	enum engine_result result; /* the engine's */
 };
 
@@ -105,6 +109,9 @@ bool engine_writable(const struct engine *e);
 /* In a fiber: submit and wait. Not cancellable (short by contract). */
 enum engine_result engine_run(struct engine *e, uint64_t lane,
     enum engine_kind kind, void (*run)(struct kv *kv, void *arg), void *arg);
+/* In a fiber: a writing job that is durable on return. */
+enum engine_result engine_run_durable(struct engine *e, uint64_t lane,
+    void (*run)(struct kv *kv, void *arg), void *arg);
 /* In a fiber: the flush barrier. */
 void engine_sync(struct engine *e);
 

@@ -96,6 +96,7 @@ struct engine_wt {
 	bool stop;          /* under lock, as all down to `waking` */
 	struct list shared; /* jobs of ENGINE_LANE_ANY */
 	struct list flushes;
+	struct list durables; /* jobs that run where the flush is made */
 	struct list done_jobs;
 	struct list done_flushes;
 	bool waking; /* a wake-up of the loop is under way */
@@ -107,6 +108,7 @@ struct engine_wt {
 	int n_workers;
 	struct list in_shared; /* collected in this loop turn */
 	struct list in_flushes;
+	struct list in_durables;
 	struct list in_inline; /* run on the loop itself */
 	bool posted;
 	bool posted_inline;
@@ -562,29 +564,50 @@ worker_main(void *arg)
 	arena_free(arena);
 }
 
+/* Waits for flushes, and jobs that want one. */
+static bool
+take_flushes(struct engine_wt *e, struct list *jobs, struct list *flushes)
+{
+	pthread_mutex_lock(&e->lock);
+	while (!e->stop && list_empty(&e->flushes) && list_empty(&e->durables))
+		pthread_cond_wait(&e->flush_wake, &e->lock);
+	splice(jobs, &e->durables);
+	splice(flushes, &e->flushes);
+	pthread_mutex_unlock(&e->lock);
+	return !list_empty(jobs) || !list_empty(flushes);
+}
+
+static void
+run_all(struct wt_kv *kv, struct list *jobs)
+{
+	LIST_FOREACH(at, jobs)
+	{
+		struct engine_job *job =
+		    LIST_ENTRY(at, struct engine_job, link);
+
+		if (job->result != ENGINE_FULL)
+			run_job(kv, job);
+	}
+}
+
 static void
 flusher_main(void *arg)
 {
 	struct engine_wt *e = arg;
-	WT_SESSION *s;
-	struct list batch;
-	int r = e->conn->open_session(e->conn, NULL, NULL, &s);
+	struct arena *arena = arena_new(NULL, "flush thread");
+	struct list jobs, flushes;
+	struct wt_kv kv = {.engine = e};
 
-	if (r != 0)
-		die(e, "open session", r);
-	list_init(&batch);
-	for (;;) {
-		pthread_mutex_lock(&e->lock);
-		while (!e->stop && list_empty(&e->flushes))
-			pthread_cond_wait(&e->flush_wake, &e->lock);
-		splice(&batch, &e->flushes);
-		pthread_mutex_unlock(&e->lock);
-		if (list_empty(&batch))
-			break;
-		flush_now(e, s);
-		hand_back(e, NULL, &batch);
+	list_init(&jobs);
+	list_init(&flushes);
+	kv_setup(e, &kv, arena);
+	while (take_flushes(e, &jobs, &flushes)) {
+		run_all(&kv, &jobs);
+		flush_now(e, kv.session);
+		hand_back(e, &jobs, &flushes);
 	}
-	(void)s->close(s, NULL);
+	(void)kv.session->close(kv.session, NULL);
+	arena_free(arena);
 }
 
 /* ---- from the loop ---- */
@@ -605,36 +628,38 @@ hand_over_ev(void *arg)
 		splice(&w->queue, &w->incoming);
 	}
 	splice(&e->shared, &e->in_shared);
-	if (!list_empty(&e->in_flushes))
+	if (!list_empty(&e->in_flushes) || !list_empty(&e->in_durables))
 		pthread_cond_signal(&e->flush_wake);
 	splice(&e->flushes, &e->in_flushes);
+	splice(&e->durables, &e->in_durables);
 	pthread_mutex_unlock(&e->lock);
+}
+
+static bool
+wants_flush(const struct list *jobs)
+{
+	LIST_FOREACH(at, jobs)
+	if (LIST_ENTRY(at, struct engine_job, link)->durable)
+		return true;
+	return false;
 }
 
 static void
 inline_ev(void *arg)
 {
 	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
-	struct list jobs, flushes, done;
-	struct list *l;
+	struct list jobs, flushes;
 
 	e->posted_inline = false;
 	list_init(&jobs);
 	list_init(&flushes);
-	list_init(&done);
 	splice(&jobs, &e->in_inline);
 	if (e->n_workers == 0)
 		splice(&flushes, &e->in_flushes);
-	while ((l = list_pop(&jobs))) {
-		struct engine_job *job = LIST_ENTRY(l, struct engine_job, link);
-
-		if (job->result != ENGINE_FULL)
-			run_job(&e->loop_kv, job);
-		list_push(&done, &job->link);
-	}
-	if (!list_empty(&flushes))
+	run_all(&e->loop_kv, &jobs);
+	if (!list_empty(&flushes) || wants_flush(&jobs))
 		flush_now(e, e->loop_kv.session);
-	report_all(e, &done, &flushes);
+	report_all(e, &jobs, &flushes);
 }
 
 static void
@@ -676,7 +701,9 @@ wt_submit(struct engine *base, struct engine_job *job)
 		post(e, true);
 		return;
 	}
-	if (any)
+	if (job->durable)
+		list_push(&e->in_durables, &job->link);
+	else if (any)
 		list_push(&e->in_shared, &job->link);
 	else
 		list_push(&e->workers[(mixed >> 32) % (unsigned)e->n_workers]
@@ -991,6 +1018,8 @@ new_engine(struct world *w, const struct engine_config *conf)
 	pthread_mutex_init(&e->lock, NULL);
 	list_init(&e->shared);
 	list_init(&e->flushes);
+	list_init(&e->durables);
+	list_init(&e->in_durables);
 	list_init(&e->done_jobs);
 	list_init(&e->done_flushes);
 	list_init(&e->in_shared);

@@ -648,7 +648,7 @@ st_groups_idle(const struct st_node *n)
 			return false;
 	}
 	return list_empty(&n->log.queue) && list_empty(&n->log.trims) &&
-	       list_empty(&n->log.appended);
+	       !n->log.busy;
 }
 
 void

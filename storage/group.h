@@ -27,7 +27,7 @@ enum st_group_state { ST_GROUP_CLOSED, ST_GROUP_OPENING, ST_GROUP_LEADING };
  * the pipeline holds it until then. */
 struct st_pending {
 	struct list link; /* group.pipeline, by index */
-	struct list step; /* log.queue, then log.appended */
+	struct list step; /* log.queue */
 	struct st_group *group;
 	struct st_entry entry;
 	struct str bytes;

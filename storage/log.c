@@ -1,6 +1,5 @@
 #include "storage/log.h"
 
-#include "base/log.h"
 #include "base/metrics.h"
 #include "base/mutate.h"
 
@@ -80,43 +79,6 @@ take_trims(struct st_log *l, struct batch *b)
 	}
 }
 
-static void
-append_batch(struct st_node *n)
-{
-	struct st_log *l = &n->log;
-	struct st_scratch *s = st_scratch_new(n, "append");
-	struct batch b = {.arena = s->arena};
-
-	take_entries(l, &b);
-	take_trims(l, &b);
-	/* An entry has its index: it cannot be given back. The guard stops new
-	 * proposals long before, so this waits for space. */
-	while (engine_run(n->engine, ST_LANE_LOG, ENGINE_WRITE, append_job,
-		   &b) == ENGINE_FULL)
-		fiber_sleep(n->world, world_mono_us(n->world) + FULL_PAUSE_US);
-	for (uint32_t i = 0; i < b.n; i++)
-		list_push(&l->appended, &b.pending[i]->step);
-	metric_add(M_NODE_ENTRIES, b.n);
-	if (b.n)
-		cond_signal(&l->to_flush);
-	st_scratch_free(s);
-}
-
-static void
-appender(void *arg)
-{
-	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
-	struct st_log *l = &n->log;
-
-	while (n->state < ST_NODE_STOPPED) {
-		if (list_empty(&l->queue) && list_empty(&l->trims))
-			cond_wait_hard(&l->more);
-		else
-			append_batch(n);
-	}
-	st_background_end(n);
-}
-
 /* What was applied before the flush began is durable when it ends. */
 static void
 note_applied(struct st_log *l, struct list *flushing)
@@ -158,36 +120,62 @@ applied_are_durable(struct st_node *n, struct list *flushing)
 	}
 }
 
+/* Appends and flushes are one request of the engine, which makes one flush for
+ * all that it is given; they stay two steps: an entry counts as flushed, and
+ * may be committed, only after it. */
 static void
-flush_batch(struct st_node *n)
+append_and_flush(struct st_node *n, struct batch *b)
 {
-	struct list flushing, groups, *at;
+	enum engine_result r;
 
-	list_init(&flushing);
-	list_init(&groups);
-	while ((at = list_pop(&n->log.appended)))
-		list_push(&flushing, at);
-	note_applied(&n->log, &groups);
-	if (!mutate("ack_before_flush"))
-		engine_sync(n->engine);
-	while ((at = list_pop(&flushing))) {
-		struct st_pending *p = LIST_ENTRY(at, struct st_pending, step);
-
-		st_group_flushed(p->group, p->entry.index);
+	/* An entry has its index: it cannot be given back. The guard stops new
+	 * proposals long before, so this waits for space. */
+	for (;;) {
+		if (mutate("ack_before_flush"))
+			r = engine_run(n->engine, ST_LANE_LOG, ENGINE_WRITE,
+			    append_job, b);
+		else
+			r = engine_run_durable(
+			    n->engine, ST_LANE_LOG, append_job, b);
+		if (r != ENGINE_FULL)
+			return;
+		fiber_sleep(n->world, world_mono_us(n->world) + FULL_PAUSE_US);
 	}
-	applied_are_durable(n, &groups);
 }
 
 static void
-flusher(void *arg)
+run_batch(struct st_node *n)
+{
+	struct st_scratch *s = st_scratch_new(n, "append");
+	struct batch b = {.arena = s->arena};
+	struct list groups;
+
+	list_init(&groups);
+	take_entries(&n->log, &b);
+	take_trims(&n->log, &b);
+	note_applied(&n->log, &groups);
+	n->log.busy = true;
+	append_and_flush(n, &b);
+	n->log.busy = false;
+	metric_add(M_NODE_ENTRIES, b.n);
+	for (uint32_t i = 0; i < b.n; i++)
+		st_group_flushed(
+		    b.pending[i]->group, b.pending[i]->entry.index);
+	applied_are_durable(n, &groups);
+	st_scratch_free(s);
+}
+
+static void
+log_fiber(void *arg)
 {
 	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
+	struct st_log *l = &n->log;
 
 	while (n->state < ST_NODE_STOPPED) {
-		if (list_empty(&n->log.appended))
-			cond_wait_hard(&n->log.to_flush);
+		if (list_empty(&l->queue) && list_empty(&l->trims))
+			cond_wait_hard(&l->more);
 		else
-			flush_batch(n);
+			run_batch(n);
 	}
 	st_background_end(n);
 }
@@ -195,8 +183,7 @@ flusher(void *arg)
 void
 st_log_start(struct st_node *n)
 {
-	st_background(n, "log append", appender);
-	st_background(n, "log flush", flusher);
+	st_background(n, "log", log_fiber);
 }
 
 void
@@ -217,7 +204,6 @@ void
 st_log_wake(struct st_node *n)
 {
 	cond_broadcast(&n->log.more);
-	cond_broadcast(&n->log.to_flush);
 }
 
 void

@@ -1,11 +1,9 @@
 /* The append pipeline of a node: entries of all its groups go to the engine in
- * batches, each batch one engine transaction, and all that was appended shares
- * one flush.  Append, flush, commit and apply are separate steps of an entry:
+ * batches, each one engine transaction with one flush; what comes while one is
+ * under way makes the next.  Append, flush, commit and apply are separate steps
+ * of an entry:
  *
- *   appended (group.h) -> in the engine -> flushed -> committed -> applied
- *
- * Two fibers per node: one appends, one flushes, so that a batch is written
- * while the one before it is being flushed. */
+ *   appended (group.h) -> in the engine -> flushed -> committed -> applied */
 #ifndef STORAGE_LOG_H
 #define STORAGE_LOG_H
 

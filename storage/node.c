@@ -236,11 +236,9 @@ init_node(struct st_node *n)
 	list_init(&n->conns);
 	list_init(&n->peers);
 	list_init(&n->log.queue);
-	list_init(&n->log.appended);
 	list_init(&n->log.applied);
 	list_init(&n->log.trims);
 	cond_init(&n->log.more, w);
-	cond_init(&n->log.to_flush, w);
 	cond_init(&n->clock.want, w);
 	cond_init(&n->clock.flushed, w);
 	cond_init(&n->idle, w);

@@ -365,6 +365,7 @@ after(struct engine_mem *e, enum engine_mem_step step, uint64_t lane)
 }
 
 static void run_ev(void *arg);
+static void mem_flush(struct engine *base, void (*done)(void *arg), void *arg);
 
 static void
 lane_next(struct lane *l)
@@ -401,8 +402,15 @@ run_ev(void *arg)
 	struct lane *l = arg;
 	struct engine_mem *e = l->engine;
 
+	const struct engine_job *job =
+	    LIST_ENTRY(l->jobs.next, struct engine_job, link);
+
 	ASSERT(e->magic == ENGINE_MAGIC);
 	run_job(e, LIST_ENTRY(l->jobs.next, struct engine_job, link));
+	if (job->durable) {
+		mem_flush(&e->base, done_ev, l);
+		return;
+	}
 	timer_set(e->base.world, &l->timer, after(e, ENGINE_MEM_DONE, l->id),
 	    done_ev, l);
 }

@@ -531,6 +531,41 @@ a_closed_engine_has_everything_when_opened_again(void)
 }
 
 static void
+write_durable(struct rig *r)
+{
+	struct one o = {STR("d"), STR("yes"), false, ""};
+
+	CHECK(engine_run_durable(r->engine, 9, put_one, &o) == ENGINE_OK);
+	CHECK_STR(value_of(r, STR("d")), "yes");
+	o.key = STR("k");
+	write_with(r, 1, put_one, &o);
+}
+
+static void
+find_durable(struct rig *r)
+{
+	CHECK_STR(value_of(r, STR("d")), "yes");
+}
+
+static void
+a_durable_job_is_on_disk_when_it_completes(void)
+{
+	on_each(write_durable);
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		struct rig r;
+
+		rig_start(&r, RIG_MEM);
+		rig_open(&r);
+		rig_run(&r, write_durable);
+		CHECK(engine_mem_unflushed(r.disk) == 1);
+		rig_crash(&r, seed);
+		rig_open(&r);
+		rig_run(&r, find_durable);
+		rig_stop(&r);
+	}
+}
+
+static void
 undo_everything(struct rig *r)
 {
 	struct one o = {STR("k"), STR("v"), false, ""};
@@ -665,6 +700,8 @@ CU_MAIN("engine", {"put_get_delete", put_get_delete},
 	a_crash_keeps_a_prefix_that_has_all_flushed},
     {"a_closed_engine_has_everything_when_opened_again",
 	a_closed_engine_has_everything_when_opened_again},
+    {"a_durable_job_is_on_disk_when_it_completes",
+	a_durable_job_is_on_disk_when_it_completes},
     {"what_a_crash_loses_is_undone_exactly",
 	what_a_crash_loses_is_undone_exactly},
     {"a_full_disk_refuses_writes_and_only_those",

@@ -9,6 +9,7 @@ struct chaos {
 	struct chaos_opts opts;
 	struct rng rng;
 	unsigned on;
+	uint64_t calm;             /* 1 to 4 */
 	uint64_t mean_us[CHAOS_N]; /* between two of a kind */
 	uint64_t counts[CHAOS_N];
 	bool healed;
@@ -154,16 +155,21 @@ clock_right_ev(void *arg)
 	sim_clock_skew(s->host, 0);
 }
 
+/* Ahead only as far as can be waited for: a node whose stamps ran ahead serves
+ * again when the clocks have caught up, and not before. */
 static void
 jump(struct chaos *c)
 {
-	static const uint64_t sizes[] = {
-	    2 * SECOND, 10 * SECOND, 120 * SECOND, 3600ull * SECOND};
+	static const uint64_t ahead[] = {1 * SECOND, 5 * SECOND, 40 * SECOND};
+	static const uint64_t behind[] = {
+	    1 * SECOND, 60 * SECOND, 3600ull * SECOND};
 	struct skewed *s = NEW(sim_arena(c->sim), struct skewed);
-	int64_t us = (int64_t)rng_below(&c->rng, sizes[rng_below(&c->rng, 4)]);
+	bool back = rng_below(&c->rng, 2);
+	uint64_t most = (back ? behind : ahead)[rng_below(&c->rng, 3)];
+	int64_t us = (int64_t)rng_below(&c->rng, most);
 
 	s->host = some_host(c);
-	sim_clock_skew(s->host, rng_below(&c->rng, 2) ? us : -us);
+	sim_clock_skew(s->host, back ? -us : us);
 	sim_at(c->sim, sim_now(c->sim) + rng_exp(&c->rng, 5 * SECOND),
 	    clock_right_ev, s);
 }
@@ -201,7 +207,7 @@ disk_full(struct chaos *c)
 static uint64_t
 down_time(struct chaos *c)
 {
-	return rng_between(&c->rng, 20 * MS, 4 * SECOND);
+	return 20 * MS + rng_exp(&c->rng, SECOND);
 }
 
 /* Mostly short; now and then longer than any lease or connect. */
@@ -344,22 +350,26 @@ set_rates(struct chaos *c)
 			    (uint32_t)rng_below(r, 200000);
 }
 
-/* What takes longer to get over comes less often. */
+/* What takes longer to get over comes less often.  A calm seed has a quarter
+ * of the faults of a wild one. */
 static uint64_t
 mean_of(struct chaos *c, enum chaos_kind k)
 {
+	uint64_t us = rng_between(&c->rng, 4 * SECOND, 20 * SECOND);
+
 	switch (k) {
 	case CHAOS_K_ALL_POWER:
 	case CHAOS_K_LATE:
-		return rng_between(&c->rng, 15 * SECOND, 40 * SECOND);
+		return 4 * us * c->calm;
 	case CHAOS_K_PAUSE:
 	case CHAOS_K_PARTITION:
 	case CHAOS_K_DISK_FULL:
 	case CHAOS_K_DISK_STALL:
+	case CHAOS_K_DISK_ERROR:
 	case CHAOS_K_JUMP:
-		return rng_between(&c->rng, 6 * SECOND, 20 * SECOND);
+		return 2 * us * c->calm;
 	default:
-		return rng_between(&c->rng, 2 * SECOND, 15 * SECOND);
+		return us * c->calm;
 	}
 }
 
@@ -375,6 +385,7 @@ chaos_start(struct fleet *f, const struct chaos_opts *o)
 	c->rng = sim_rng(f->sim, "chaos");
 	c->on = ((unsigned)rng_u64(&c->rng) | o->always) & ~o->never &
 		(unsigned)CHAOS_ALL;
+	c->calm = rng_between(&c->rng, 1, 4);
 	set_rates(c);
 	for (int k = 0; k < CHAOS_N; k++) {
 		struct strike *s;

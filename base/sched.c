@@ -2,6 +2,9 @@
 
 /* Callbacks and fiber steps in one sched_run before sockets get their turn. */
 #define RUN_BUDGET 512
+/* The same in time: fibers that compute, and yield now and then, must not keep
+ * the loop from its sockets. */
+#define RUN_TIME_US 2000u
 
 /* ---- the heap of timers ---- */
 
@@ -238,6 +241,7 @@ sched_run(struct sched *s)
 {
 	size_t left = RUN_BUDGET;
 	uint64_t want_us = WORLD_FOREVER;
+	uint64_t end_us = world_mono_us(s->world) + RUN_TIME_US;
 
 	ASSERT(s->magic == SCHED_MAGIC && !s->running && !fiber_self());
 	s->running = true;
@@ -248,7 +252,7 @@ sched_run(struct sched *s)
 		left -= run_timers(s, left);
 		left -= run_posts(s, left);
 		left -= run_fibers(s, left);
-		if (left == before)
+		if (left == before || world_mono_us(s->world) >= end_us)
 			break;
 	}
 	s->running = false;

@@ -56,6 +56,7 @@ struct real_world {
 	uint32_t magic;
 	struct event_base *base;
 	struct event *tick;
+	bool ticking;
 	struct event *call_ev;
 	struct event *signals[2];
 	void (*signal_fn)(void *arg, int sig);
@@ -87,7 +88,9 @@ real_arm(struct world *w, uint64_t when_us)
 	struct timeval tv = {0, 0};
 	uint64_t now_us, wait_us = 0;
 
-	if (when_us == 0) {
+	/* What a turn left over waits for the sockets: an event made active by
+	 * itself would run again before the loop looks at them. */
+	if (when_us == 0 && !r->ticking) {
 		event_active(r->tick, EV_TIMEOUT, 0);
 		return;
 	}
@@ -104,10 +107,13 @@ real_arm(struct world *w, uint64_t when_us)
 static void
 tick_ev(evutil_socket_t fd, short what, void *arg)
 {
+	struct real_world *r = TAKE(struct real_world, arg, REAL_WORLD_MAGIC);
 	uint64_t start_us = clock_mono_us();
 
 	(void)fd, (void)what;
-	sched_run(TAKE(struct real_world, arg, REAL_WORLD_MAGIC)->w.sched);
+	r->ticking = true;
+	sched_run(r->w.sched);
+	r->ticking = false;
 	metric_time(M_LOOP_TURN, clock_mono_us() - start_us);
 }
 

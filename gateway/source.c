@@ -325,7 +325,7 @@ source_hidden_key(struct sql_source *s, const struct cl_table *t,
 static struct err *
 source_check(struct sql_source *s, struct arena *a)
 {
-	return gw_stmt_check(gw_source_of(s)->stmt, a);
+	return gw_stmt_breathe(gw_source_of(s)->stmt, a);
 }
 
 static const struct sql_source_ops source_ops = {

@@ -6,6 +6,8 @@
 /* Pauses between tries of something refused: doubling, with jitter. */
 #define RETRY_MIN_US 4000u
 #define RETRY_MAX_US 500000u
+/* How long a statement computes before others have a turn. */
+#define TURN_US 2000u
 
 void
 gw_ops_init(struct gw_ops *ops, struct gw_worker *w)
@@ -28,6 +30,7 @@ gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
 	s->ops = ops;
 	s->catalog = catalog;
 	s->deadline_us = world_mono_us(w->world) + timeout_us;
+	s->yield_us = world_mono_us(w->world) + TURN_US;
 	s->stale = false;
 	s->applied = 0;
 	/* A block belongs to one statement, so that its rows meet. */
@@ -58,6 +61,18 @@ gw_stmt_check(struct gw_stmt *s, struct arena *a)
 		return ERR(a, ERRCODE_QUERY_CANCELED,
 		    "canceling statement due to statement timeout");
 	return NULL;
+}
+
+struct err *
+gw_stmt_breathe(struct gw_stmt *s, struct arena *a)
+{
+	struct world *w = s->worker->world;
+
+	if (world_mono_us(w) >= s->yield_us) {
+		fiber_yield(w);
+		s->yield_us = world_mono_us(w) + TURN_US;
+	}
+	return gw_stmt_check(s, a);
 }
 
 struct err *

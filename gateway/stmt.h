@@ -32,6 +32,8 @@ struct gw_stmt {
 			       * fiber); may be NULL */
 	size_t row_max;       /* row_size_max */
 
+	uint64_t yield_us; /* when long computing lets others run again */
+
 	/* Out. */
 	bool stale; /* ended because the catalog moved on: prepare it again
 		     * if nothing was applied */
@@ -46,6 +48,9 @@ void gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
 
 /* 57014 once it was cancelled or its deadline has passed, else NULL. */
 struct err *gw_stmt_check(struct gw_stmt *s, struct arena *a);
+/* The same, for long loops: also lets the worker's other fibers and sockets
+ * have a turn when it is time. */
+struct err *gw_stmt_breathe(struct gw_stmt *s, struct arena *a);
 bool gw_stmt_cancelled(const struct gw_stmt *s);
 /* 57P03 saying why the group or node could not be reached in time; 57014 when
  * the user cancelled. */

@@ -105,6 +105,9 @@ bind_param(
 	}
 	if (wire_format_of(m->formats, m->n_formats, i)) {
 		e = ex_recv(p->arena, type, -1, v->bytes, &p->params[i]);
+		if (err_is(e, ERRCODE_INVALID_BINARY_REPRESENTATION))
+			e->message = arena_printf(p->arena,
+			    "%s in bind parameter %u", e->message, i + 1);
 	} else {
 		size_t bad;
 

@@ -199,7 +199,7 @@ gw_datestyle_parse(
 
 /* One word of a DateStyle; false when it is none. */
 static bool
-datestyle_word(struct str w, int *style, int *order)
+datestyle_word(struct str w, int *style, int *order, bool *ordered)
 {
 	static const struct {
 		const char *word;
@@ -210,16 +210,21 @@ datestyle_word(struct str w, int *style, int *order)
 	for (int i = 0; i < 4; i++)
 		if (str_ieq(w, str_c(styles[i]))) {
 			*style = i;
+			/* German dates begin with the day. */
+			if (i == EX_GERMAN && !*ordered)
+				*order = EX_DMY;
 			return true;
 		}
 	for (int i = 0; i < 3; i++)
 		if (str_ieq(w, str_c(orders[i]))) {
 			*order = i;
+			*ordered = true;
 			return true;
 		}
 	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
 		if (str_ieq(w, str_c(aliases[i].word))) {
 			*order = aliases[i].order;
+			*ordered = true;
 			return true;
 		}
 	return false;
@@ -232,6 +237,7 @@ check_datestyle(struct arena *a, const struct setting *d, const char *text,
 	enum ex_datestyle s = EX_ISO;
 	enum ex_dateorder o = EX_MDY;
 	int style, order;
+	bool ordered = false;
 	const char *p = text;
 
 	gw_datestyle_parse(old, &s, &o);
@@ -242,7 +248,7 @@ check_datestyle(struct arena *a, const struct setting *d, const char *text,
 
 		p += strspn(p, " ,");
 		n = strcspn(p, " ,");
-		if (n && !datestyle_word(str_of(p, n), &style, &order))
+		if (n && !datestyle_word(str_of(p, n), &style, &order, &ordered))
 			return err_detail(invalid(a, d, text),
 			    "Unrecognized key word: \"%.*s\".", (int)n, p);
 		p += n;

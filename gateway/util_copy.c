@@ -70,7 +70,8 @@ field_value(struct copy_from *c, uint32_t i, const struct wire_copy_field *f,
 		return ERR(c->line, ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
 		    "invalid byte sequence for encoding \"UTF8\": 0x%02x",
 		    (uint8_t)f->bytes.p[bad]);
-	return ex_in(c->line, &c->p->ex, col->type, col->typmod, f->bytes, out);
+	/* The length is checked on insertion: input would cut silently. */
+	return ex_in(c->line, &c->p->ex, col->type, -1, f->bytes, out);
 }
 
 static struct err *

@@ -13,7 +13,8 @@
 #include "sql/source.h"
 
 /* Limits a client cannot raise. */
-#define SQL_TEXT_MAX    (16u << 20)
+/* A raw parse tree takes some fifty times its text for a moment. */
+#define SQL_TEXT_MAX    (4u << 20)
 #define SQL_PARAMS_MAX  65535u
 #define SQL_COLUMNS_OUT_MAX 1664u
 

@@ -176,7 +176,8 @@ group_column(struct sql_bind *b, struct sql_query *q, const struct expr *e)
 	if (!depends_on_key(q, r))
 		return not_grouped(b, r, col, e->position);
 	more = NEW_N(b->arena, struct expr *, q->n_groups + 1);
-	memcpy(more, q->groups, q->n_groups * sizeof *more);
+	if (q->n_groups)
+		memcpy(more, q->groups, q->n_groups * sizeof *more);
 	more[q->n_groups] = ex_column(b->arena, e->u.col, e->type, e->typmod);
 	q->groups = more;
 	q->n_groups++;

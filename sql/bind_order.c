@@ -73,7 +73,8 @@ order_target(struct sql_ectx *c, struct sql_query *q, const struct sql_expr *e,
 		    e->position);
 	TRY(sql_settle_text(c->b, x, &x));
 	more = NEW_N(c->b->arena, struct sql_out, q->n_outs + 1);
-	memcpy(more, q->outs, q->n_outs * sizeof *more);
+	if (q->n_outs)
+		memcpy(more, q->outs, q->n_outs * sizeof *more);
 	more[q->n_outs] = (struct sql_out){
 	    .expr = x, .name = "?sort?", .position = e->position};
 	q->outs = more;

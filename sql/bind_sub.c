@@ -41,11 +41,12 @@ bind_in_query(struct sql_ectx *c, const struct sql_expr *e, struct sql_query *q,
 {
 	struct sql_bind *b = c->b;
 	struct sql_sub sub = {.kind = SQL_SUB_IN, .query = q};
-	struct expr *pair[2] = {left, q->outs[0].expr}, *eq;
+	struct expr *pair[2] = {left, NULL}, *eq;
 	struct expr **args = NEW_N(b->arena, struct expr *, 2);
 	uint32_t type;
 
 	TRY(one_column(b, q, e->position, false));
+	pair[1] = q->outs[0].expr;
 	/* For its error, when the two cannot be compared. */
 	TRY(sql_bind_op(c, e, "=", pair, 2, &eq));
 	TRY(sql_common(b, pair, 2, "IN", &type));

@@ -176,8 +176,9 @@ build(struct sort *s)
 		TRY(sql_work_check(n->x));
 		TRY(sql_tick(n->x));
 	}
-	qsort_r(s->items, s->n, sizeof *s->items, compare,
-	    (void *)(uintptr_t)s->query);
+	if (s->n)
+		qsort_r(s->items, s->n, sizeof *s->items, compare,
+		    (void *)(uintptr_t)s->query);
 	return NULL;
 }
 

@@ -418,7 +418,8 @@ combinations(struct keys *k, uint32_t n, uint64_t count, uint32_t *n_out)
 
 	for (uint64_t i = 0; i < count; i++)
 		keys[i] = combination(k, n, i);
-	qsort(keys, count, sizeof *keys, by_bytes);
+	if (count)
+		qsort(keys, count, sizeof *keys, by_bytes);
 	for (uint64_t i = 0; i < count; i++)
 		if (kept == 0 || !str_eq(keys[kept - 1], keys[i]))
 			keys[kept++] = keys[i];

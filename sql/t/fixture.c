@@ -281,13 +281,14 @@ run_query(struct fixture *f, struct arena *a, const struct sql_stmt *s,
 	struct err *e;
 
 	TRY(sql_prepare(a, &f->env, s, NULL, 0, &p));
-	if (p->n_new) {
+	/* A literal whose column got a type by this may be of another: once
+	 * more is enough, since the column then has several. */
+	for (int i = 0; p->n_new && i < 3; i++) {
 		register_columns(f, p);
 		TRY(sql_prepare(a, &f->env, s, NULL, 0, &p));
-		if (p->n_new)
-			return ERR(
-			    a, ERRCODE_INTERNAL_ERROR, "new columns again");
 	}
+	if (p->n_new)
+		return ERR(a, ERRCODE_INTERNAL_ERROR, "new columns again");
 	if (p->utility)
 		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED, "utility");
 	TRY(input_params(f, a, p, params, n, &vals));

@@ -473,26 +473,46 @@ write_resume(struct scan *s, struct cl_page *out)
 	return NULL;
 }
 
-/* Which value the filter takes for which type. */
 static struct err *
-note_columns(struct scan *s, const struct expr *e)
+note_column(struct scan *s, const struct expr *e)
 {
 	struct wanted *w = &s->wanted;
 
-	if (e->node == EX_PARAM)
-		return malformed(s->arena, "the filter has a parameter");
-	if (e->node == EX_COLUMN) {
-		if (e->u.col >= w->n)
+	if (e->u.col >= w->n)
+		return malformed(
+		    s->arena, "the filter names an unknown column");
+	if (w->types[e->u.col] && w->types[e->u.col] != e->type)
+		return malformed(
+		    s->arena, "the filter gives a column two types");
+	w->types[e->u.col] = e->type;
+	return NULL;
+}
+
+/* Which value the filter takes for which type. Not recursive: a request's stack
+ * is small, and a filter may be deep. */
+static struct err *
+note_columns(struct scan *s, const struct expr *root)
+{
+	const struct expr **todo = NULL;
+	size_t n = 0, cap = 0;
+
+	for (const struct expr *e = root; e; e = n ? todo[--n] : NULL) {
+		if (e->node == EX_PARAM)
 			return malformed(
-			    s->arena, "the filter names an unknown column");
-		if (w->types[e->u.col] && w->types[e->u.col] != e->type)
-			return malformed(
-			    s->arena, "the filter gives a column two types");
-		w->types[e->u.col] = e->type;
+			    s->arena, "the filter has a parameter");
+		if (e->node == EX_COLUMN)
+			TRY(note_column(s, e));
+		if (n + e->n_args > cap) {
+			size_t more = cap * 2 + e->n_args;
+
+			todo = arena_grow(s->arena, todo, cap * sizeof *todo,
+			    more * sizeof *todo);
+			cap = more;
+		}
+		for (uint32_t i = 0; i < e->n_args; i++)
+			if (e->args[i])
+				todo[n++] = e->args[i];
 	}
-	for (uint32_t i = 0; i < e->n_args; i++)
-		if (e->args[i])
-			TRY(note_columns(s, e->args[i]));
 	return NULL;
 }
 

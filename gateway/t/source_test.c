@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "base/mutate.h"
 #include "base/world_real.h"
 #include "expr/func.h"
 #include "expr/table.h"
@@ -221,6 +222,32 @@ static void
 an_insert_whose_answer_was_lost_is_done_once(void)
 {
 	bench_run(1, NULL, cut_body);
+}
+
+/* In a build with mutations: the repeated send finds its own row in the way. */
+static void
+new_op_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct sql_source *src = gw_source_new(b->arena, &b->stmt);
+	struct val vals[2] = {val_int(EX_INT8, 1), val_str(EX_TEXT, STR("x"))};
+	struct sql_write w = {.kind = SQL_INSERT,
+	    .table = t,
+	    .key = bench_key(b, t, 1),
+	    .vals = vals};
+
+	mutate_set("resend_as_new_op");
+	b->store.nodes[0]->cut_answers = 1;
+	CHECK(!src->ops->write(src, b->arena, &w, 1));
+	CHECK(w.result ==
+	      (mutate("resend_as_new_op") ? SQL_WRITE_EXISTS : SQL_WRITE_DONE));
+	mutate_set(NULL);
+}
+
+static void
+a_repeated_send_under_a_new_id_is_noticed(void)
+{
+	bench_run(1, NULL, new_op_body);
 }
 
 static void
@@ -592,6 +619,8 @@ CU_MAIN("source",
 	an_update_of_a_changed_row_is_not_done},
     {"an_insert_whose_answer_was_lost_is_done_once",
 	an_insert_whose_answer_was_lost_is_done_once},
+    {"a_repeated_send_under_a_new_id_is_noticed",
+	a_repeated_send_under_a_new_id_is_noticed},
     {"a_kept_false_result_is_decided_row_by_row",
 	a_kept_false_result_is_decided_row_by_row},
     {"a_write_without_an_answer_is_unknown",

@@ -303,27 +303,29 @@ bind_between(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 /* Items that have no common type with x: each is compared by its own
  * operator. */
 static struct err *
-bind_in_by_or(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
-    uint32_t n, struct expr **out)
+bind_in_each(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
+    uint32_t n, bool negated, struct expr **out)
 {
 	struct expr **parts = NEW_N(c->b->arena, struct expr *, n - 1);
 
 	for (uint32_t i = 1; i < n; i++) {
 		struct expr *pair[2] = {args[0], args[i]};
 
-		TRY(sql_bind_op(c, e, "=", pair, 2, &parts[i - 1]));
+		TRY(sql_bind_op(
+		    c, e, negated ? "<>" : "=", pair, 2, &parts[i - 1]));
 	}
 	*out = n == 2 ? parts[0]
-		      : typed(c->b, EX_OR, EX_BOOL, parts, n - 1, e->position);
+		      : typed(c->b, negated ? EX_AND : EX_OR, EX_BOOL, parts,
+			    n - 1, e->position);
 	return NULL;
 }
 
 static struct err *
 bind_in_list(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
-    uint32_t n, struct expr **out)
+    uint32_t n, bool negated, struct expr **out)
 {
 	uint32_t *types = NEW_N(c->b->arena, uint32_t, n), type;
-	struct expr *pair[2], *eq;
+	struct expr *eq;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0 && is_mixed(c, args[0]) &&
@@ -333,14 +335,14 @@ bind_in_list(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 		types[i] = args[i]->type;
 	}
 	if (n == 2 || ex_common_type(c->b->arena, types, n, "IN", &type))
-		return bind_in_by_or(c, e, args, n, out);
+		return bind_in_each(c, e, args, n, negated, out);
 	for (uint32_t i = 0; i < n; i++)
 		TRY(sql_coerce(c->b, args[i], type, -1, EX_IMPLICIT, &args[i]));
 	/* For its error, when values of the type cannot be compared. */
-	pair[0] = args[0];
-	pair[1] = args[1];
-	TRY(sql_bind_op(c, e, "=", pair, 2, &eq));
+	TRY(sql_bind_op(c, e, negated ? "<>" : "=", args, 2, &eq));
 	*out = typed(c->b, EX_IN, EX_BOOL, args, n, e->position);
+	if (negated)
+		*out = negate(c->b, *out);
 	return NULL;
 }
 
@@ -348,10 +350,7 @@ static struct err *
 bind_in(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
     uint32_t n, struct expr **out)
 {
-	TRY(bind_in_list(c, e, args, n, out));
-	if (e->u.negated)
-		*out = negate(c->b, *out);
-	return NULL;
+	return bind_in_list(c, e, args, n, e->u.negated, out);
 }
 
 /* x = ANY (ARRAY[...]) and x <> ALL (ARRAY[...]): arrays are no type yet, but
@@ -365,10 +364,7 @@ bind_any(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 	if (n < 2 || e->args[1]->kind != SQL_E_ARRAY ||
 	    strcmp(e->u.op.name, any ? "=" : "<>") != 0)
 		return sql_unsupported_at(c->b->arena, e->position, "arrays");
-	TRY(bind_in_list(c, e, args, n, out));
-	if (!any)
-		*out = negate(c->b, *out);
-	return NULL;
+	return bind_in_list(c, e, args, n, !any, out);
 }
 
 /* ---- CASE and its like ---- */

@@ -79,7 +79,7 @@ bind_count(struct sql_bind *b, const struct sql_expr *e, const char *clause,
 		    ERR(b->arena, ERRCODE_DATATYPE_MISMATCH,
 			"argument of %s must be type bigint, not type %s",
 			clause, ex_type_format(b->arena, (*out)->type, -1)),
-		    e->position);
+		    sql_leftmost(*out));
 	return sql_coerce(b, *out, EX_INT8, -1, EX_ASSIGNMENT, out);
 }
 

@@ -8,6 +8,8 @@
 #include "storage/join.h"
 #include "storage/node_int.h"
 
+#define TABLES_SHOWN 1000u
+
 static const char *const states[] = {
     "starting", "serving", "draining", "stopped", "failed"};
 
@@ -83,15 +85,25 @@ groups(const struct st_node *n)
 	return j;
 }
 
-static json_int_t
-count_of(const struct st_node *n, enum cl_kind kind)
+static json_t *
+tables(const struct st_node *n)
 {
-	json_int_t count = 0;
+	json_t *list = json_array();
+	const struct cl_object *o;
 	size_t at = 0;
 
-	while (cl_each(n->catalog.snap, kind, &at))
-		count++;
-	return count;
+	while (json_array_size(list) < TABLES_SHOWN &&
+	       (o = cl_each(n->catalog.snap, CL_TABLE, &at))) {
+		const struct cl_table *t = &o->u.table;
+		json_t *j = json_object();
+
+		json_object_set_new(j, "id", json_integer(t->id));
+		json_object_set_new(j, "database", json_integer(t->database));
+		json_object_set_new(j, "name", text(t->name));
+		json_object_set_new(j, "placement", json_integer(t->placement));
+		json_array_append_new(list, j);
+	}
+	return list;
 }
 
 static json_t *
@@ -124,7 +136,7 @@ st_node_status(struct st_node *n, struct buf *out)
 	json_object_set_new(j, "catalog",
 	    json_integer((json_int_t)cl_catalog_version(n->catalog.snap)));
 	json_object_set_new(j, "members", members(n));
-	json_object_set_new(j, "tables", json_integer(count_of(n, CL_TABLE)));
+	json_object_set_new(j, "tables", tables(n));
 	json_object_set_new(j, "transitions", json_array());
 	json_object_set_new(j, "groups", groups(n));
 	json_object_set_new(j, "connections", json_integer(n->n_conns));

@@ -242,6 +242,7 @@ register_body(struct bench *b)
 	struct gw_table_def def = {.open = true};
 	struct sql_new_column cols[2] = {
 	    {.name = "a", .type = EX_INT8}, {.name = "b", .type = EX_TEXT}};
+	const struct cl_table *t;
 	uint64_t version;
 	uint32_t flags;
 
@@ -251,7 +252,9 @@ register_body(struct bench *b)
 	CHECK(column_type(b, "a", &flags) == EX_INT8);
 	CHECK(flags == CL_COL_SEEN);
 	CHECK(column_type(b, "b", &flags) == EX_TEXT);
-	CHECK(table_named(b, STR("open"))->version == 1);
+	t = table_named(b, STR("open"));
+	MUST(t != NULL);
+	CHECK(t->version == 1);
 	version = cl_catalog_version(now(b));
 	CHECK(!gw_ddl_register(&b->stmt, b->arena, cols, 2));
 	CHECK(cl_catalog_version(now(b)) == version);

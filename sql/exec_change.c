@@ -186,25 +186,63 @@ sql_get_whole(struct sql_exec *x, const struct cl_table *t, struct str key,
 	return NULL;
 }
 
+/* Roughly what the row takes. */
+static size_t
+size_of(const struct val *vals, uint32_t n)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ex_type *t = ex_type(vals[i].type);
+
+		bytes += 16;
+		if (!vals[i].null && t && t->len < 0)
+			bytes += vals[i].u.s.len;
+	}
+	return bytes;
+}
+
+/* Only a row that might be too big is encoded to see. */
+struct err *
+sql_check_size(struct sql_exec *x, const struct cl_table *t,
+    const struct val *vals, struct arena *scratch, size_t *estimate)
+{
+	size_t max = x->env->row_max;
+	struct buf row;
+
+	*estimate = size_of(vals, t->n_columns);
+	if (!max || *estimate <= max / 2)
+		return NULL;
+	buf_init(&row, scratch);
+	return ex_table_row(x->arena, t, vals, max, &row);
+}
+
 /* ---- RETURNING ---- */
 
-struct err *
-sql_keep_returning(struct sql_exec *x, const struct sql_change *ch,
-    struct arena *scratch, const struct val *row, struct sql_kept *kept)
+void
+sql_returning_init(
+    struct sql_returning *r, struct sql_exec *x, const struct sql_change *ch)
 {
-	uint32_t n = ch ? ch->n_returning : 0;
-	struct ex_ctx ctx =
-	    sql_ctx(x, scratch, row, ch ? ch->table->n_columns : 0);
+	*r = (struct sql_returning){.n = ch->n_returning};
+	r->es = NEW_N(x->arena, struct expr *, r->n + 1);
+	for (uint32_t i = 0; i < r->n; i++)
+		r->es[i] = sql_fold(x, ch->returning[i].expr);
+}
+
+struct err *
+sql_keep_returning(struct sql_exec *x, struct sql_returning *r, uint32_t width,
+    struct arena *scratch, const struct val *row)
+{
+	struct ex_ctx ctx = sql_ctx(x, scratch, row, width);
+	struct sql_kept *kept = &r->kept;
 	struct val *vals;
 
-	if (n == 0)
+	if (r->n == 0)
 		return NULL;
-	vals = NEW_N(scratch, struct val, n);
-	for (uint32_t i = 0; i < n; i++)
-		TRY(ex_eval(
-		    &ctx, sql_fold(x, ch->returning[i].expr), &vals[i]));
+	vals = NEW_N(scratch, struct val, r->n);
+	TRY(sql_eval_all(&ctx, r->es, r->n, vals));
 	kept->rows = sql_more(
 	    x->work, kept->rows, kept->n, &kept->cap, sizeof *kept->rows);
-	kept->rows[kept->n++] = sql_row_copy(x->work, vals, n);
+	kept->rows[kept->n++] = sql_row_copy(x->work, vals, r->n);
 	return sql_work_check(x);
 }

@@ -10,11 +10,16 @@ sql_batch_init(
 {
 	*b = (struct sql_batch){.x = x, .ch = ch, .table = ch->table};
 	b->arena = arena_new(x->arena, "batch");
-	b->writes = NEW_N(x->arena, struct sql_write, SQL_WRITE_BATCH);
 	/* DO UPDATE may touch a row once per statement, so its keys are kept;
 	 * for the others the source knows what earlier batches wrote. */
 	b->keys_arena = ch->conflict == SQL_DO_UPDATE ? x->work : b->arena;
 	b->keys = map_new(b->keys_arena);
+	if (ch->where)
+		b->where = sql_fold(x, ch->where);
+	b->set = NEW_N(x->arena, struct expr *, ch->n_set + 1);
+	for (uint32_t i = 0; i < ch->n_set; i++)
+		b->set[i] = sql_fold(x, ch->set[i].expr);
+	sql_returning_init(&b->returning, x, ch);
 }
 
 /* ---- DO UPDATE ---- */
@@ -38,14 +43,13 @@ upsert_row(struct upsert *u, bool *wanted)
 	struct str key;
 
 	*wanted = true;
-	if (ch->where)
-		TRY(ex_test(&ctx, sql_fold(x, ch->where), wanted));
+	if (u->b->where)
+		TRY(ex_test(&ctx, u->b->where, wanted));
 	if (!*wanted)
 		return NULL;
 	memcpy(u->next, u->base, n * sizeof *u->next);
 	for (uint32_t i = 0; i < ch->n_set; i++)
-		TRY(ex_eval(&ctx, sql_fold(x, ch->set[i].expr),
-		    &u->next[ch->set[i].index]));
+		TRY(ex_eval(&ctx, u->b->set[i], &u->next[ch->set[i].index]));
 	TRY(sql_check_not_null(x, ch->table, u->next));
 	if (!ch->key_set)
 		return NULL;
@@ -81,7 +85,8 @@ upsert_try(struct upsert *u, bool *again)
 		return NULL;
 	}
 	b->done++;
-	return sql_keep_returning(x, b->ch, b->arena, w.vals, &b->kept);
+	return sql_keep_returning(
+	    x, &b->returning, b->table->n_columns, b->arena, w.vals);
 }
 
 static struct err *
@@ -109,8 +114,8 @@ settle(struct sql_batch *b, struct sql_write *w)
 {
 	if (w->result == SQL_WRITE_DONE) {
 		b->done++;
-		return sql_keep_returning(
-		    b->x, b->ch, b->arena, w->vals, &b->kept);
+		return sql_keep_returning(b->x, &b->returning,
+		    b->table->n_columns, b->arena, w->vals);
 	}
 	switch (b->ch->conflict) {
 	case SQL_DO_NOTHING:
@@ -140,34 +145,6 @@ sql_batch_flush(struct sql_batch *b)
 	if (b->keys_arena == b->arena)
 		b->keys = map_new(b->arena);
 	return NULL;
-}
-
-static size_t
-size_of(const struct val *vals, uint32_t n)
-{
-	size_t bytes = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ex_type *t = ex_type(vals[i].type);
-
-		bytes += 16;
-		if (!vals[i].null && t && t->len < 0)
-			bytes += vals[i].u.s.len;
-	}
-	return bytes;
-}
-
-/* Only rows that might be too big are encoded to see. */
-static struct err *
-check_size(struct sql_batch *b, const struct val *vals, size_t estimate)
-{
-	struct buf row;
-
-	if (!b->x->env->row_max || estimate <= b->x->env->row_max / 2)
-		return NULL;
-	buf_init(&row, b->arena);
-	return ex_table_row(
-	    b->x->arena, b->table, vals, b->x->env->row_max, &row);
 }
 
 static void
@@ -219,18 +196,20 @@ sql_batch_add(struct sql_batch *b, const struct val *given)
 {
 	uint32_t n = b->table->n_columns;
 	struct val *vals = sql_row_copy(b->arena, given, n);
-	size_t bytes = size_of(vals, n);
+	size_t bytes;
 	struct str key;
 
 	fill_hidden(b, vals);
 	TRY(sql_check_not_null(b->x, b->table, vals));
-	TRY(check_size(b, vals, bytes));
+	TRY(sql_check_size(b->x, b->table, vals, b->arena, &bytes));
 	TRY(sql_row_key(b->x, b->table, vals, b->arena, &key));
 	if (map_get(b->keys, key))
 		return repeated(b, vals);
 	map_put(b->keys, key, b);
 	if (b->keys_arena == b->x->work)
 		TRY(sql_work_check(b->x));
+	b->writes =
+	    sql_more(b->x->arena, b->writes, b->n, &b->cap, sizeof *b->writes);
 	b->writes[b->n++] = (struct sql_write){
 	    .kind = SQL_INSERT, .table = b->table, .key = key, .vals = vals};
 	b->bytes += bytes;
@@ -298,7 +277,7 @@ static struct err *
 insert_next(struct sql_node *n, struct val **row)
 {
 	struct insert *in = (struct insert *)(void *)n;
-	struct sql_kept *k = &in->batch.kept;
+	struct sql_kept *k = &in->batch.returning.kept;
 
 	*row = NULL;
 	if (!in->done) {

@@ -187,8 +187,18 @@ struct sql_kept {
 	struct val **rows;
 	uint32_t n, cap, at;
 };
-struct err *sql_keep_returning(struct sql_exec *x, const struct sql_change *ch,
-    struct arena *scratch, const struct val *row, struct sql_kept *kept);
+struct sql_returning {
+	uint32_t n;
+	struct expr **es; /* folded */
+	struct sql_kept kept;
+};
+void sql_returning_init(
+    struct sql_returning *r, struct sql_exec *x, const struct sql_change *ch);
+struct err *sql_keep_returning(struct sql_exec *x, struct sql_returning *r,
+    uint32_t width, struct arena *scratch, const struct val *row);
+/* 54000 above row_size_max, naming the largest column. */
+struct err *sql_check_size(struct sql_exec *x, const struct cl_table *t,
+    const struct val *vals, struct arena *scratch, size_t *estimate);
 /* 23502 with the failing row. */
 struct err *sql_check_not_null(
     struct sql_exec *x, const struct cl_table *t, const struct val *vals);
@@ -218,13 +228,15 @@ struct sql_batch {
 	const struct cl_table *table;
 	struct arena *arena; /* of the batch */
 	struct sql_write *writes;
-	uint32_t n;
+	uint32_t n, cap;
 	size_t bytes;
 	struct map *keys; /* of this batch; DO UPDATE: of the statement */
 	struct arena *keys_arena;
 	uint32_t n_all; /* rows begun, for hidden keys */
 	uint64_t done;
-	struct sql_kept kept;
+	struct expr *where; /* DO UPDATE's, folded */
+	struct expr **set;
+	struct sql_returning returning;
 };
 void sql_batch_init(
     struct sql_batch *b, struct sql_exec *x, const struct sql_change *ch);

@@ -27,23 +27,11 @@ struct update {
 	uint32_t n, cap;
 	size_t bytes;
 	uint64_t done;
-	struct sql_kept kept;
+	struct sql_returning returning;
 	bool ran;
 };
 
 /* ---- one row ---- */
-
-static struct err *
-check_size(struct update *u, const struct val *vals)
-{
-	struct buf row;
-
-	if (!u->node.x->env->row_max)
-		return NULL;
-	buf_init(&row, u->node.scratch);
-	return ex_table_row(
-	    u->node.x->arena, u->table, vals, u->node.x->env->row_max, &row);
-}
 
 /* The row to be, and its key. */
 static struct err *
@@ -53,6 +41,7 @@ set_row(struct update *u, struct victim *v)
 	const struct sql_change *ch = u->ch;
 	uint32_t n = u->table->n_columns;
 	struct ex_ctx ctx = sql_ctx(x, u->arena, v->old, n);
+	size_t size;
 
 	if (u->is_delete)
 		return NULL;
@@ -60,7 +49,7 @@ set_row(struct update *u, struct victim *v)
 	for (uint32_t i = 0; i < ch->n_set; i++)
 		TRY(ex_eval(&ctx, u->set[i], &v->next[ch->set[i].index]));
 	TRY(sql_check_not_null(x, u->table, v->next));
-	TRY(check_size(u, v->next));
+	TRY(sql_check_size(x, u->table, v->next, u->arena, &size));
 	v->moves = false;
 	if (!ch->key_set)
 		return NULL;
@@ -197,8 +186,8 @@ write_batch(struct update *u)
 		if (v->gone)
 			continue;
 		u->done++;
-		TRY(sql_keep_returning(x, u->ch, u->arena,
-		    u->is_delete ? v->old : v->next, &u->kept));
+		TRY(sql_keep_returning(x, &u->returning, u->table->n_columns,
+		    u->arena, u->is_delete ? v->old : v->next));
 	}
 	return NULL;
 }
@@ -261,8 +250,8 @@ update_next(struct sql_node *n, struct val **row)
 		u->ran = true;
 		TRY(run(u));
 	}
-	if (u->kept.at < u->kept.n)
-		*row = u->kept.rows[u->kept.at++];
+	if (u->returning.kept.at < u->returning.kept.n)
+		*row = u->returning.kept.rows[u->returning.kept.at++];
 	return NULL;
 }
 
@@ -296,6 +285,7 @@ sql_update_node(struct sql_exec *x, const struct sql_change *ch, bool is_delete,
 		u->where = sql_fold(x, ch->query->where);
 		sql_split_and(x, ch->query, u->where, &conjs);
 	}
+	sql_returning_init(&u->returning, x, ch);
 	u->set = NEW_N(x->arena, struct expr *, ch->n_set + 1);
 	for (uint32_t i = 0; i < ch->n_set; i++)
 		u->set[i] = sql_fold(x, ch->set[i].expr);

@@ -210,7 +210,10 @@ static struct err *
 present(struct arena *a, const struct cl_table *t, const struct cl_column *c,
     struct val *v)
 {
-	uint32_t type = c->flags & CL_COL_MIXED ? EX_TEXT : c->type;
+	/* A key column that nobody had written has no type of its own yet. */
+	uint32_t type = c->flags & CL_COL_MIXED || c->type == EX_UNKNOWN
+			    ? EX_TEXT
+			    : c->type;
 	struct val stored = *v;
 	struct err *e;
 	struct buf b;

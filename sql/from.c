@@ -28,7 +28,8 @@ sql_rel_table(struct sql_bind *b, const struct cl_table *t, const char *alias)
 		    .type = c->type == EX_UNKNOWN ? EX_TEXT : c->type,
 		    .typmod = c->typmod,
 		    .id = c->id,
-		    .mixed = c->flags & CL_COL_MIXED,
+		    /* What nobody wrote compares with anything, too. */
+		    .mixed = c->flags & CL_COL_MIXED || c->type == EX_UNKNOWN,
 		};
 	}
 	return r;

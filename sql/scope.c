@@ -85,11 +85,12 @@ rel_find(const struct sql_rel *r, const char *name)
 	return UINT32_MAX;
 }
 
-/* What an open table says of a column it never saw. */
+/* What an open table says of a column it never saw: a NULL that takes its type
+ * from what it meets. */
 static struct expr *
 unseen(struct arena *a, int position)
 {
-	struct expr *e = ex_const(a, val_null(EX_TEXT));
+	struct expr *e = ex_const(a, val_null(EX_UNKNOWN));
 
 	e->position = position;
 	return e;

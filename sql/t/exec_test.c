@@ -312,6 +312,8 @@ open_tables_take_columns_as_they_come(void)
 
 	fixture_init(&f);
 	fixture_run(&f, "CREATE TABLE o (PRIMARY KEY (id))");
+	CHECK_STR(fixture_run(&f, "SELECT id FROM o WHERE id = 1 AND n > 5"),
+	    "SELECT 0\n");
 	CHECK_STR(fixture_run(&f, "INSERT INTO o (id, name) VALUES (1, 'x')"),
 	    "INSERT 0 1\n");
 	CHECK_STR(fixture_run(&f, "INSERT INTO o (id, age) VALUES (2, 30)"),

@@ -122,7 +122,7 @@ key_columns(const struct sql_constraint *k, struct cl_table *t,
 			cols[t->n_columns] =
 			    (struct cl_column){.id = t->n_columns + 1,
 				.name = str_c(k->columns[i]),
-				.type = EX_TEXT,
+				.type = EX_UNKNOWN,
 				.typmod = -1};
 			t->n_columns++;
 		}

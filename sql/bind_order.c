@@ -1,18 +1,6 @@
 /* ORDER BY: output names, ordinals, expressions. */
 #include "sql/bind_int.h"
 
-/* Of an expression as written; chains lean to the left. */
-static int
-leftmost(const struct sql_expr *e)
-{
-	int at = e->position;
-
-	for (; e->n_args && e->kind == SQL_E_OP; e = e->args[0])
-		if (e->args[0]->position && e->args[0]->position < at)
-			at = e->args[0]->position;
-	return at;
-}
-
 static struct err *
 order_name(struct sql_bind *b, const struct sql_query *q, const char *name,
     int position, uint32_t *out)
@@ -103,7 +91,7 @@ order_item(struct sql_ectx *c, struct sql_query *q, const struct sql_expr *e,
 			      "expressions or functions.");
 		err_hint(r, "Add the expression/function to every SELECT, or "
 			    "move the UNION into a FROM clause.");
-		return err_at(r, leftmost(e));
+		return err_at(r, sql_expr_position(e));
 	}
 	return order_target(c, q, e, out);
 }
@@ -120,7 +108,7 @@ sql_bind_order(
 		struct sql_sort_key *k = &q->sort[q->n_sort];
 
 		TRY(order_item(c, q, o->expr, &k->out));
-		k->position = leftmost(o->expr);
+		k->position = sql_expr_position(o->expr);
 		k->desc = o->desc;
 		k->nulls_first = o->nulls == SQL_NULLS_DEFAULT
 				     ? o->desc

@@ -1,7 +1,9 @@
 /* Statements and what PostgreSQL answers to them, from the .cases files beside
  * this one (see README.md), and what the source is asked for meanwhile. */
+#include <pthread.h>
 #include <stdio.h>
 
+#include "base/sanitize.h"
 #include "regress/lib/cu.h"
 #include "sql/t/fixture.h"
 
@@ -271,6 +273,60 @@ deep_expressions_are_refused_or_run(void)
 	fixture_fini(&f);
 }
 
+static const char *
+chain(struct fixture *f, const char *before, const char *link, int n,
+    const char *after)
+{
+	struct buf b;
+
+	buf_init(&b, f->arena);
+	buf_str(&b, str_c(before));
+	for (int i = 0; i < n; i++)
+		buf_str(&b, str_c(link));
+	buf_str(&b, str_c(after));
+	return fixture_run(f, buf_cstr(&b));
+}
+
+static void *
+deep(void *arg)
+{
+	struct fixture f;
+	bool *ok = arg;
+
+	fixture_init(&f);
+	fixture_run(&f, "CREATE TABLE t (id int PRIMARY KEY, n int)");
+	fixture_run(&f, "INSERT INTO t VALUES (1, 1)");
+	*ok = !strcmp(chain(&f, "SELECT id FROM t WHERE n", "+n", 1900, ">5"),
+		  "|1\nSELECT 1\n") &&
+	      !strcmp(chain(&f, "SELECT n", "+n", 1900,
+			  " FROM t GROUP BY id ORDER BY 1"),
+		  "|1901\nSELECT 1\n") &&
+	      !strcmp(chain(&f, "UPDATE t SET n = n", "+n", 1900, ""),
+		  "UPDATE 1\n") &&
+	      !strcmp(
+		  chain(&f, "SELECT 1", " UNION ALL SELECT 1", 30, " LIMIT 1"),
+		  "|1\nSELECT 1\n");
+	fixture_fini(&f);
+	return NULL;
+}
+
+/* A gateway's fiber has 256 KiB. */
+static void
+deep_statements_take_a_small_stack(void)
+{
+	size_t size = WITH_ASAN ? 1024 * 1024 : 256 * 1024;
+	pthread_attr_t attr;
+	pthread_t thread;
+	bool ok = false;
+
+	pthread_attr_init(&attr);
+	MUST(pthread_attr_setstacksize(&attr, size) == 0);
+	MUST(pthread_create(&thread, &attr, deep, &ok) == 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	CHECK(ok);
+}
+
 static void
 a_cancel_ends_a_long_statement(void)
 {
@@ -403,6 +459,7 @@ CU_MAIN("exec", {"select_answers_as_postgresql", select_answers_as_postgresql},
     {"streaming_takes_no_memory_per_row", streaming_takes_no_memory_per_row},
     {"deep_expressions_are_refused_or_run",
 	deep_expressions_are_refused_or_run},
+    {"deep_statements_take_a_small_stack", deep_statements_take_a_small_stack},
     {"a_cancel_ends_a_long_statement", a_cancel_ends_a_long_statement},
     {"a_row_above_the_limit_names_its_largest_column",
 	a_row_above_the_limit_names_its_largest_column},

@@ -123,7 +123,7 @@ compact(struct sort *s)
 		    sql_row_copy(fresh, s->items[i].vals, s->query->n_outs);
 	arena_free(s->arena);
 	s->arena = fresh;
-	s->compact_at = 4 * arena_bytes(fresh) + (1u << 20);
+	s->compact_at = 2 * arena_bytes(fresh) + (64u << 10);
 }
 
 static void

@@ -34,7 +34,7 @@ def a_killed_node_loses_nothing():
 
 @claim
 def a_node_that_stays_away_stops_its_slots_only():
-    load = Workload(cluster)
+    load = Workload(cluster, timeout="1s")
     load.wait_more(100)
     cluster.nodes[1].kill()
     # Statements for its slots end with errors; others go on.

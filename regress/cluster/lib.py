@@ -245,9 +245,10 @@ class Writer(threading.Thread):
     """Inserts (writer, seq) and counts up, through one gateway after another,
     until told to stop; never sends the same seq twice."""
 
-    def __init__(self, cluster, number):
+    def __init__(self, cluster, number, timeout):
         super().__init__(daemon=True)
         self.cluster, self.number = cluster, number
+        self.options = "-c statement_timeout=" + timeout
         self.acked, self.unknown, self.refused = set(), set(), set()
         self.counted = self.counted_unknown = 0
         self.codes = {}
@@ -263,7 +264,7 @@ class Writer(threading.Thread):
                 try:
                     c = self.cluster.connect(
                         gateway % len(self.cluster.gateways),
-                        options="-c statement_timeout=4s")
+                        options=self.options)
                 except psycopg2.OperationalError:
                     time.sleep(0.02)
                     continue
@@ -319,7 +320,7 @@ class Writer(threading.Thread):
 class Workload:
     """Writers under way; stop() and then verify() what is there."""
 
-    def __init__(self, cluster, writers=10):
+    def __init__(self, cluster, writers=10, timeout="4s"):
         self.cluster = cluster
         c = cluster.connect()
         cur = c.cursor()
@@ -332,7 +333,8 @@ class Workload:
         cur.execute("insert into counter values (0, 0), (1, 0), (2, 0), "
                     "(3, 0), (4, 0)")
         c.close()
-        self.writers = [Writer(cluster, i) for i in range(writers)]
+        self.writers = [Writer(cluster, i, timeout)
+                        for i in range(writers)]
         for w in self.writers:
             w.start()
 

@@ -164,7 +164,7 @@ build(struct sort *s)
 
 	s->built = true;
 	s->arena = arena_new(n->x->work, "sort");
-	s->compact_at = 1u << 20;
+	s->compact_at = 64u << 10;
 	for (;;) {
 		TRY(sql_pull(n->left, &row));
 		if (!row)

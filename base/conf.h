@@ -12,9 +12,9 @@ enum conf_kind {
 	CONF_TEXT,
 	CONF_INT,
 	CONF_BOOL,
-	CONF_BYTES,    /* "64MB" */
-	CONF_DURATION  /* microseconds; "500ms", "30s", "10min"; plain numbers
-			* are seconds */
+	CONF_BYTES,   /* "64MB" */
+	CONF_DURATION /* microseconds; "500ms", "30s", "10min"; plain numbers
+		       * are seconds */
 };
 
 struct conf_item {
@@ -35,13 +35,7 @@ struct conf;
  * and --print-manual are left to the caller: see conf_action. */
 struct err *conf_load(struct arena *a, const char *program,
     const struct conf_item *items, int argc, char **argv, struct conf **out);
-enum conf_action {
-	CONF_RUN,
-	CONF_HELP,
-	CONF_VERSION,
-	CONF_PRINT,
-	CONF_MANUAL
-};
+enum conf_action { CONF_RUN, CONF_HELP, CONF_VERSION, CONF_PRINT, CONF_MANUAL };
 enum conf_action conf_action(const struct conf *c);
 /* What the action asked for, on standard output. */
 void conf_show(const struct conf *c, enum conf_action action);

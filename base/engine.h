@@ -3,9 +3,9 @@
  * Work goes in as jobs: a function over a struct kv that runs as one engine
  * transaction on an engine thread (in the simulator: at a later virtual time)
  * and completes later on the loop.  Jobs of one lane run in order; a node uses
- * the group as lane; jobs of ENGINE_LANE_ANY have no order.  A job may be run again from its start after an engine
- * conflict, so it begins by resetting what it fills in, and touches nothing
- * but its argument and the kv.
+ * the group as lane; jobs of ENGINE_LANE_ANY have no order.  A job may be run
+ * again from its start after an engine conflict, so it begins by resetting what
+ * it fills in, and touches nothing but its argument and the kv.
  *
  * A completed job is visible to later jobs but not durable: engine_sync
  * returns after everything whose job completed before the call is on disk.
@@ -49,16 +49,16 @@ bool kv_get(struct kv *kv, enum kv_file f, struct str key, struct str *val);
 void kv_put(struct kv *kv, enum kv_file f, struct str key, struct str val);
 void kv_del(struct kv *kv, enum kv_file f, struct str key);
 /* Removes from <= key < to. */
-void kv_del_range(struct kv *kv, enum kv_file f, struct str from,
-    struct str to);
+void kv_del_range(
+    struct kv *kv, enum kv_file f, struct str from, struct str to);
 /* Cursors: at most KV_CURSORS_MAX per job; closed at its end. */
 #define KV_CURSORS_MAX 4096
 struct kv_cur *kv_open(struct kv *kv, enum kv_file f);
 /* First key >= key; last key < key. On true *k, *v are valid until the cursor
  * moves. */
 bool kv_seek(struct kv_cur *c, struct str key, struct str *k, struct str *v);
-bool kv_seek_before(struct kv_cur *c, struct str key, struct str *k,
-    struct str *v);
+bool kv_seek_before(
+    struct kv_cur *c, struct str key, struct str *k, struct str *v);
 bool kv_next(struct kv_cur *c, struct str *k, struct str *v);
 void kv_close(struct kv_cur *c);
 /* The job's changes are dropped; done gets ENGINE_ABORT. */

@@ -1,8 +1,8 @@
 /* Errors as PostgreSQL clients see them.
  *
- * Three kinds are never mixed: a bug is an ASSERT; a refusal is a struct err; an
- * unknown outcome is its own result (ERRCODE_STATEMENT_COMPLETION_UNKNOWN and
- * ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN are said only by who knows that it
+ * Three kinds are never mixed: a bug is an ASSERT; a refusal is a struct err;
+ * an unknown outcome is its own result (ERRCODE_STATEMENT_COMPLETION_UNKNOWN
+ * and ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN are said only by who knows that it
  * does not know).
  *
  * Fallible functions return `struct err *`, NULL meaning fine.  An error lives
@@ -20,10 +20,10 @@ struct err {
 	enum err_severity severity;
 	char sqlstate[6];
 	const char *message;
-	const char *detail;     /* may be NULL, as all below */
+	const char *detail; /* may be NULL, as all below */
 	const char *hint;
-	const char *context;    /* where: "COPY t, line 3" */
-	int position;           /* 1-based, in characters; 0 is none */
+	const char *context; /* where: "COPY t, line 3" */
+	int position;        /* 1-based, in characters; 0 is none */
 	const char *schema;
 	const char *table;
 	const char *column;
@@ -39,7 +39,7 @@ struct err {
 struct err *err_make(struct arena *a, const char *file, int line,
     const char *sqlstate, const char *fmt, ...)
     __attribute__((format(printf, 5, 6))) MUST_USE;
-#define ERR(a, sqlstate, ...) \
+#define ERR(a, sqlstate, ...)                                                  \
 	err_make((a), __FILE__, __LINE__, (sqlstate), __VA_ARGS__)
 
 /* Each returns its argument, for chaining; texts are copied. */
@@ -80,7 +80,7 @@ _Noreturn void assert_failed(const char *what, const char *file, int line);
 
 /* container-of through void *, for -Wcast-align=strict. */
 #define CONTAINER(ptr, type, member)                                           \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Long-lived structs start with `uint32_t magic`; what comes back as void *
  * passes TAKE, which checks it. */

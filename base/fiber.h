@@ -52,7 +52,7 @@ enum wake cond_wait(struct cond *c, uint64_t deadline_us);
 /* As cond_wait, deaf to cancel: for short waits whose memory is on this stack
  * (an engine job). */
 void cond_wait_hard(struct cond *c);
-void cond_signal(struct cond *c);    /* wakes the longest waiter */
+void cond_signal(struct cond *c); /* wakes the longest waiter */
 void cond_broadcast(struct cond *c);
 /* WAKE_DEADLINE or WAKE_CANCEL. */
 enum wake fiber_sleep(struct world *w, uint64_t until_us);

@@ -60,7 +60,7 @@ list_pop(struct list *head)
 }
 
 #define LIST_ENTRY(ptr, type, member) CONTAINER(ptr, type, member)
-#define LIST_FOREACH(var, head) \
+#define LIST_FOREACH(var, head)                                                \
 	for (struct list *var = (head)->next; var != (head); var = var->next)
 /* Safe against unlinking `var`. */
 #define LIST_FOREACH_SAFE(var, head)                                           \

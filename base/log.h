@@ -26,8 +26,8 @@ bool log_enabled(enum log_level level);
 void log_set_level(enum log_level level);
 bool log_level_parse(const char *s, enum log_level *out);
 /* Where lines go; NULL = standard error. */
-void log_set_sink(void (*sink)(void *arg, const char *line, size_t len),
-    void *arg);
+void log_set_sink(
+    void (*sink)(void *arg, const char *line, size_t len), void *arg);
 /* Lines per second and call site; 0 = no limit, as a simulation wants it.
  * Forgets what was counted so far. */
 #define LOG_RATE_DEFAULT 20

@@ -17,8 +17,8 @@
 #define NET_BACKLOG_HIGH (4u << 20)
 
 struct net_events {
-	void (*opened)(void *owner);                   /* connect only */
-	void (*frame)(void *owner, struct str frame);  /* valid in the call */
+	void (*opened)(void *owner);                  /* connect only */
+	void (*frame)(void *owner, struct str frame); /* valid in the call */
 	/* Once, also for a failed connect; not after net_close. The handle is
 	 * dead after the call returns. */
 	void (*closed)(void *owner, const char *why);
@@ -35,8 +35,8 @@ struct err *net_listen(struct world *w, struct arena *a, const char *addr,
     struct net_listener **out);
 void net_unlisten(struct world *w, struct net_listener *l);
 /* Called inside accept_ev: who handles the new connection. */
-void net_adopt(struct world *w, struct net_conn *c,
-    const struct net_events *ev, void *owner);
+void net_adopt(struct world *w, struct net_conn *c, const struct net_events *ev,
+    void *owner);
 /* Copies the frame. */
 void net_send(struct world *w, struct net_conn *c, struct str frame);
 /* Bytes not yet given to the system. */

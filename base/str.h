@@ -15,7 +15,7 @@ struct str {
 #define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
 #define STR_NONE     ((struct str){NULL, 0})
 /* For printf("%.*s", STR_FMT(s)). */
-#define STR_FMT(s)   (int)(s).len, (s).p ? (s).p : ""
+#define STR_FMT(s) (int)(s).len, (s).p ? (s).p : ""
 
 static inline struct str
 str_of(const void *p, size_t len)
@@ -51,7 +51,7 @@ static inline bool
 str_has_prefix(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len &&
-	    (!prefix.len || memcmp(s.p, prefix.p, prefix.len) == 0);
+	       (!prefix.len || memcmp(s.p, prefix.p, prefix.len) == 0);
 }
 
 /* From offset `n` (at most the length) on. */

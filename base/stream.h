@@ -11,7 +11,7 @@ struct stream_listener;
 
 enum stream_status {
 	STREAM_OK,
-	STREAM_EOF,      /* the peer closed, at a read boundary or not */
+	STREAM_EOF, /* the peer closed, at a read boundary or not */
 	STREAM_ERROR,
 	STREAM_DEADLINE,
 	STREAM_CANCEL
@@ -21,14 +21,14 @@ enum stream_status {
  * then *data is all that is buffered, valid until the next call. Consumes
  * nothing. */
 #define STREAM_BUFFER_MAX (1u << 20)
-enum stream_status stream_peek(struct stream *s, size_t need,
-    uint64_t deadline_us, struct str *data);
+enum stream_status stream_peek(
+    struct stream *s, size_t need, uint64_t deadline_us, struct str *data);
 void stream_consume(struct stream *s, size_t n);
 /* Bytes buffered now, without waiting. */
 size_t stream_buffered(const struct stream *s);
 /* Exactly n bytes of any size into p. */
-enum stream_status stream_read(struct stream *s, void *p, size_t n,
-    uint64_t deadline_us);
+enum stream_status stream_read(
+    struct stream *s, void *p, size_t n, uint64_t deadline_us);
 /* Queues the bytes (copied). */
 void stream_write(struct stream *s, struct str data);
 /* Starts sending what is queued and waits while more than the high mark (256
@@ -47,9 +47,10 @@ struct err *stream_listen(struct world *w, struct arena *a, const char *addr,
     void (*accept_ev)(void *owner, struct stream *s), void *owner,
     struct stream_listener **out);
 /* The same, for a program that hands connections to other threads: accept_fd
- * owns the descriptor, which stream_of_fd takes on the thread that serves it. */
-struct err *stream_listen_fd(struct world *w, struct arena *a,
-    const char *addr, void (*accept_fd)(void *owner, int fd), void *owner,
+ * owns the descriptor, which stream_of_fd takes on the thread that serves it.
+ */
+struct err *stream_listen_fd(struct world *w, struct arena *a, const char *addr,
+    void (*accept_fd)(void *owner, int fd), void *owner,
     struct stream_listener **out);
 void stream_unlisten(struct stream_listener *l);
 /* Real: takes over a connected socket (a worker thread's share). */

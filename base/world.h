@@ -43,11 +43,12 @@ struct world_ops {
 	    const char *addr, const struct net_events *ev, void *owner,
 	    struct net_conn **out);
 	struct err *(*net_listen)(struct world *w, struct arena *a,
-	    const char *addr, void (*accept_ev)(void *owner, struct net_conn *c),
-	    void *owner, struct net_listener **out);
+	    const char *addr,
+	    void (*accept_ev)(void *owner, struct net_conn *c), void *owner,
+	    struct net_listener **out);
 	void (*net_unlisten)(struct net_listener *l);
-	void (*net_adopt)(struct net_conn *c, const struct net_events *ev,
-	    void *owner);
+	void (*net_adopt)(
+	    struct net_conn *c, const struct net_events *ev, void *owner);
 	void (*net_send)(struct net_conn *c, struct str frame);
 	size_t (*net_backlog)(const struct net_conn *c);
 	void (*net_pause)(struct net_conn *c, bool paused);

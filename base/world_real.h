@@ -22,13 +22,13 @@ void world_real_call(struct world *w, void (*fn)(void *arg), void *arg);
 void world_real_free(struct world *w);
 /* SIGTERM/SIGINT run fn(arg) on this loop; one world per process. (SIGPIPE is
  * ignored from the first world_real_new on.) */
-void world_real_on_signal(struct world *w, void (*fn)(void *arg, int sig),
-    void *arg);
+void world_real_on_signal(
+    struct world *w, void (*fn)(void *arg, int sig), void *arg);
 /* For the HTTP files, which use evhttp directly. */
 struct event_base *world_real_base(struct world *w);
 /* Starts a thread; the name shows in ps. Never fails (ends the process). */
-void world_real_thread(const char *name, void (*fn)(void *arg), void *arg,
-    void **handle);
+void world_real_thread(
+    const char *name, void (*fn)(void *arg), void *arg, void **handle);
 void world_real_join(void *handle);
 
 #endif

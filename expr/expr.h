@@ -10,9 +10,9 @@
 
 #include "expr/type.h"
 
-#define EX_DEPTH_MAX 500 /* of what travels; a statement: EX_DEPTH_BIND_MAX */
+#define EX_DEPTH_MAX      500 /* of what travels; a statement: EX_DEPTH_BIND_MAX */
 #define EX_DEPTH_BIND_MAX 2000
-#define EX_NODES_MAX 65536 /* of what travels */
+#define EX_NODES_MAX      65536 /* of what travels */
 
 enum ex_node { /* numbers travel */
 	EX_CONST = 1,
@@ -24,17 +24,17 @@ enum ex_node { /* numbers travel */
 	EX_NOT = 7,
 	EX_IS_NULL = 8,
 	EX_IS_NOT_NULL = 9,
-	EX_CASE = 10,     /* args: when, then, ..., [else if odd] */
+	EX_CASE = 10, /* args: when, then, ..., [else if odd] */
 	EX_COALESCE = 11,
-	EX_IN = 12,       /* args: x, list...: x = any of them */
+	EX_IN = 12, /* args: x, list...: x = any of them */
 	EX_IS_TRUE = 13,
 	EX_IS_NOT_TRUE = 14,
 	EX_IS_FALSE = 15,
 	EX_IS_NOT_FALSE = 16,
-	EX_DISTINCT = 17,     /* IS DISTINCT FROM */
+	EX_DISTINCT = 17, /* IS DISTINCT FROM */
 	EX_NOT_DISTINCT = 18,
 	EX_NULLIF = 19,
-	EX_TYPMOD = 20,   /* args[0] coerced to typmod; explicit_cast */
+	EX_TYPMOD = 20, /* args[0] coerced to typmod; explicit_cast */
 	EX_GREATEST = 21,
 	EX_LEAST = 22
 };
@@ -58,7 +58,7 @@ struct expr {
 };
 
 struct ex_ctx {
-	struct arena *arena;      /* results and errors */
+	struct arena *arena; /* results and errors */
 	const struct ex_env *env;
 	const struct val *row;
 	uint32_t n_row;
@@ -70,11 +70,10 @@ struct ex_ctx {
  * position, as PostgreSQL's at run time do not (ex_coerce's of a literal do).
  * 54001 beyond EX_DEPTH_BIND_MAX. A column or parameter whose value has
  * another type than the node says is XX000. */
-struct err *ex_eval(const struct ex_ctx *ctx, const struct expr *e,
-    struct val *out);
+struct err *ex_eval(
+    const struct ex_ctx *ctx, const struct expr *e, struct val *out);
 /* A condition: NULL counts as false. */
-struct err *ex_test(const struct ex_ctx *ctx, const struct expr *e,
-    bool *out);
+struct err *ex_test(const struct ex_ctx *ctx, const struct expr *e, bool *out);
 /* Replaces parameters, stable functions and constant subtrees by constants.
  * Volatile calls stay. A subtree whose evaluation fails is left as it is (it
  * fails when and if it runs). e itself is not changed, so a prepared statement
@@ -92,10 +91,10 @@ struct err *ex_decode(struct arena *a, struct str bytes, struct expr **out);
 
 /* Constructors: position 0, typmod -1; args arrays are kept, not copied. */
 struct expr *ex_const(struct arena *a, struct val v);
-struct expr *ex_column(struct arena *a, uint32_t col, uint32_t type,
-    int32_t typmod);
-struct expr *ex_call(struct arena *a, const struct ex_func *f,
-    struct expr **args, uint32_t n);
+struct expr *ex_column(
+    struct arena *a, uint32_t col, uint32_t type, int32_t typmod);
+struct expr *ex_call(
+    struct arena *a, const struct ex_func *f, struct expr **args, uint32_t n);
 struct expr *ex_op(struct arena *a, enum ex_node node, uint32_t type,
     struct expr **args, uint32_t n);
 /* The same tree (1.0 and 1.00 differ). Trees nested deeper than EX_DEPTH_MAX

@@ -207,9 +207,8 @@ ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type)
 	if (!t || !str_eq(name, str_c(t->name)))
 		return false;
 	/* A cast by a function is a call of that function. */
-	if (arg != EX_UNKNOWN &&
-	    (!ex_find_cast(arg, t->oid, EX_EXPLICIT, &f) ||
-		(f && f->id < EX_FN_OUT)))
+	if (arg != EX_UNKNOWN && (!ex_find_cast(arg, t->oid, EX_EXPLICIT, &f) ||
+				     (f && f->id < EX_FN_OUT)))
 		return false;
 	*type = t->oid;
 	return true;

@@ -10,16 +10,16 @@ enum ex_volatility { EX_IMMUTABLE, EX_STABLE, EX_VOLATILE };
 #define EX_ARGS_MAX 8
 /* Pseudo-type of an argument that takes any type as it is; an unknown literal
  * becomes text. */
-#define EX_ANY      2276u
+#define EX_ANY 2276u
 
 struct ex_func {
-	uint32_t id;       /* travels; never reused: pg_proc's OID where
-			    * PostgreSQL has the function, else from 1000000 */
-	const char *name;  /* lower case */
+	uint32_t id;      /* travels; never reused: pg_proc's OID where
+			   * PostgreSQL has the function, else from 1000000 */
+	const char *name; /* lower case */
 	uint32_t ret;
 	uint8_t n_args;
-	bool variadic;     /* the last argument may repeat */
-	bool strict;       /* NULL in, NULL out: fn never sees one */
+	bool variadic; /* the last argument may repeat */
+	bool strict;   /* NULL in, NULL out: fn never sees one */
 	enum ex_volatility volatility;
 	uint32_t args[EX_ARGS_MAX];
 	/* *out comes in as NULL of type ret; the type is set again after. */
@@ -64,9 +64,8 @@ bool ex_find_cast(uint32_t from, uint32_t to, enum ex_coercion c,
     const struct ex_func **func);
 /* Wraps e so that it has type and typmod; unknown constants are parsed with
  * the type's input. 42846/42804 where impossible. */
-struct err *ex_coerce(struct arena *a, const struct ex_env *env,
-    struct expr *e, uint32_t type, int32_t typmod, enum ex_coercion c,
-    struct expr **out);
+struct err *ex_coerce(struct arena *a, const struct ex_env *env, struct expr *e,
+    uint32_t type, int32_t typmod, enum ex_coercion c, struct expr **out);
 /* The common type of several (UNION, CASE, IN, VALUES); 42804. */
 struct err *ex_common_type(struct arena *a, const uint32_t *types, uint32_t n,
     const char *context, uint32_t *out);
@@ -93,13 +92,13 @@ struct ex_agg {
 const struct ex_agg *ex_agg(uint32_t kind, uint32_t arg);
 struct ex_agg_state;
 /* NULL and no error when the name is no aggregate at all. */
-struct err *ex_find_agg(struct arena *a, struct str name,
-    const uint32_t *types, uint32_t n, bool star, const struct ex_agg **out);
+struct err *ex_find_agg(struct arena *a, struct str name, const uint32_t *types,
+    uint32_t n, bool star, const struct ex_agg **out);
 /* State lives in `a`, which must outlive it; values added are copied. */
 struct ex_agg_state *ex_agg_new(struct arena *a, const struct ex_agg *g);
 struct err *ex_agg_add(struct arena *errs, struct ex_agg_state *s,
     const struct val *args, uint32_t n);
-struct err *ex_agg_result(struct arena *a, struct ex_agg_state *s,
-    struct val *out);
+struct err *ex_agg_result(
+    struct arena *a, struct ex_agg_state *s, struct val *out);
 
 #endif

@@ -10,9 +10,9 @@ struct err *ex_interval_add(struct arena *a, struct ex_interval x,
 struct err *ex_interval_sub(struct arena *a, struct ex_interval x,
     struct ex_interval y, struct ex_interval *out);
 /* Fractions of months go to days of 30, fractions of days to time. */
-struct err *ex_interval_mul(struct arena *a, struct ex_interval x, double by,
-    struct ex_interval *out);
-struct err *ex_interval_div(struct arena *a, struct ex_interval x, double by,
-    struct ex_interval *out);
+struct err *ex_interval_mul(
+    struct arena *a, struct ex_interval x, double by, struct ex_interval *out);
+struct err *ex_interval_div(
+    struct arena *a, struct ex_interval x, double by, struct ex_interval *out);
 
 #endif

@@ -43,8 +43,8 @@ struct json_path {
 	struct str *step;
 	uint32_t n;
 };
-struct err *json_path_parse(struct arena *a, struct str text,
-    struct json_path *path);
+struct err *json_path_parse(
+    struct arena *a, struct str text, struct json_path *path);
 /* A step that is an array's index. */
 bool json_path_index(struct str step, int64_t *i);
 

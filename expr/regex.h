@@ -1,9 +1,9 @@
 /* Regular expressions in PostgreSQL's syntax, on PCRE2.
  *
  * Compiled patterns come from a small cache of this thread; a pointer is good
- * until the next ex_regex_get.  Differences from PostgreSQL's engine: of several
- * alternatives the first that matches wins, not the longest; case is folded by
- * Unicode, not by ASCII only. */
+ * until the next ex_regex_get.  Differences from PostgreSQL's engine: of
+ * several alternatives the first that matches wins, not the longest; case is
+ * folded by Unicode, not by ASCII only. */
 #ifndef EXPR_REGEX_H
 #define EXPR_REGEX_H
 
@@ -27,11 +27,11 @@ enum ex_regex_flag {
 	EX_REGEX_GLOBAL = 16 /* of replacing; not the pattern's */
 };
 /* PostgreSQL's option letters ("gi"); 22023 on others. */
-struct err *ex_regex_flags(struct arena *a, struct str letters, bool global,
-    int *out);
+struct err *ex_regex_flags(
+    struct arena *a, struct str letters, bool global, int *out);
 /* 2201B for a bad pattern. */
-struct err *ex_regex_get(struct arena *a, struct str pattern, int flags,
-    struct ex_regex **out);
+struct err *ex_regex_get(
+    struct arena *a, struct str pattern, int flags, struct ex_regex **out);
 /* First match at or after byte `from`; *found false: none. 54001 when the
  * pattern takes too much work. */
 struct err *ex_regex_match(struct arena *a, struct ex_regex *re, struct str s,

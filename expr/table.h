@@ -18,11 +18,10 @@ void ex_table_key_prefix(struct buf *out, const struct cl_table *t,
 /* The part of a primary key that decides its slot (distribute_by prefix, or
  * all of it; the random block of a hidden key). */
 struct str ex_table_placement_key(const struct cl_table *t, struct str pk);
-uint16_t ex_table_slot(const struct cl_table *t, uint32_t slots,
-    struct str pk);
+uint16_t ex_table_slot(const struct cl_table *t, uint32_t slots, struct str pk);
 /* The whole row key: prefix and pk. */
-void ex_table_row_key(struct buf *out, const struct cl_table *t,
-    uint16_t slot, struct str pk);
+void ex_table_row_key(
+    struct buf *out, const struct cl_table *t, uint16_t slot, struct str pk);
 
 /* Row value from values by position in t->columns; NULLs and exact key columns
  * are left out. 54000 naming column and limit above row_max bytes. */

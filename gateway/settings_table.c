@@ -248,7 +248,8 @@ check_datestyle(struct arena *a, const struct setting *d, const char *text,
 
 		p += strspn(p, " ,");
 		n = strcspn(p, " ,");
-		if (n && !datestyle_word(str_of(p, n), &style, &order, &ordered))
+		if (n &&
+		    !datestyle_word(str_of(p, n), &style, &order, &ordered))
 			return err_detail(invalid(a, d, text),
 			    "Unrecognized key word: \"%.*s\".", (int)n, p);
 		p += n;
@@ -333,8 +334,7 @@ check_strings(struct arena *a, const struct setting *d, const char *text,
 		n, SETTING_ENUM, v, f, 0, 0, c, NULL, h                        \
 	}
 #define ISOLATION "serializable,repeatable read,read committed,read uncommitted"
-#define MESSAGES                                                               \
-	"debug5,debug4,debug3,debug2,debug1,log,notice,warning,error"
+#define MESSAGES  "debug5,debug4,debug3,debug2,debug1,log,notice,warning,error"
 
 /* In alphabetical order, case aside. */
 const struct setting gw_setting_table[] = {

@@ -262,10 +262,9 @@ describe(struct gw_portal *p)
 			continue;
 		v = gw_rows_add(p->rows);
 		v[0] = text(p, c->name);
-		v[1] = text(
-		    p, str_c(ex_type_format(p->arena,
-				   c->type == EX_UNKNOWN ? EX_TEXT : c->type,
-				   c->typmod)));
+		v[1] = text(p,
+		    str_c(ex_type_format(p->arena,
+			c->type == EX_UNKNOWN ? EX_TEXT : c->type, c->typmod)));
 		v[2] = val_bool(!(c->flags & CL_COL_NOT_NULL));
 		v[3] = c->default_sql.len ? text(p, c->default_sql)
 					  : val_null(EX_TEXT);

@@ -7,9 +7,10 @@
 #include "cluster/catalog.h"
 #include "expr/expr.h"
 
-/* A row as the executor sees it: values by position in the columns asked for. */
+/* A row as the executor sees it: values by position in the columns asked for.
+ */
 struct sql_row {
-	struct str key;   /* primary-key bytes */
+	struct str key; /* primary-key bytes */
 	cl_stamp stamp;
 	struct val *vals;
 };
@@ -18,15 +19,15 @@ struct sql_scan_req {
 	const struct cl_table *table;
 	const uint32_t *columns; /* ids wanted, in this order */
 	uint32_t n_columns;
-	struct str start;  /* primary-key bytes, inclusive; empty = from first */
-	struct str end;    /* exclusive; empty = to the last */
+	struct str start; /* primary-key bytes, inclusive; empty = from first */
+	struct str end;   /* exclusive; empty = to the last */
 	const struct expr *filter; /* over the positions of `columns`; NULL, or
 				    * one for which ex_can_travel */
-	uint64_t limit;    /* 0 = none; a promise not to want more */
-	bool ordered;      /* by primary key */
+	uint64_t limit;            /* 0 = none; a promise not to want more */
+	bool ordered;              /* by primary key */
 	bool reverse;
-	bool count_only;   /* rows have no values; one row per match is not
-			    * sent: see scan_count */
+	bool count_only; /* rows have no values; one row per match is not
+			  * sent: see scan_count */
 };
 
 enum sql_write_kind {

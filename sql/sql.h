@@ -14,8 +14,8 @@
 
 /* Limits a client cannot raise. */
 /* A raw parse tree takes some fifty times its text for a moment. */
-#define SQL_TEXT_MAX    (4u << 20)
-#define SQL_PARAMS_MAX  65535u
+#define SQL_TEXT_MAX        (4u << 20)
+#define SQL_PARAMS_MAX      65535u
 #define SQL_COLUMNS_OUT_MAX 1664u
 
 struct sql_env {
@@ -24,23 +24,23 @@ struct sql_env {
 	const uint32_t *path; /* schema ids, in order of search */
 	uint32_t n_path;
 	const struct ex_env *ex;
-	size_t row_max;       /* row_size_max */
-	bool no_params;       /* a simple query: $1 does not exist */
-	size_t memory_max;    /* of one statement's sorts and groups; 0: 256 MiB */
+	size_t row_max;    /* row_size_max */
+	bool no_params;    /* a simple query: $1 does not exist */
+	size_t memory_max; /* of one statement's sorts and groups; 0: 256 MiB */
 	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */
 	void *notice_arg;
 };
 
 /* Statements of a string, in order; none for an empty one. Text must be valid
  * UTF-8 without NUL (22021 otherwise). Syntax errors: 42601 with position. */
-struct err *sql_parse(struct arena *a, struct str text,
-    struct sql_stmt **stmts, size_t *n);
+struct err *sql_parse(
+    struct arena *a, struct str text, struct sql_stmt **stmts, size_t *n);
 
 struct sql_column_out {
 	const char *name;
 	uint32_t type;
 	int32_t typmod;
-	uint32_t table;  /* for plain columns of a table, else 0 */
+	uint32_t table; /* for plain columns of a table, else 0 */
 	int16_t attnum;
 };
 
@@ -61,7 +61,8 @@ struct sql_prepared {
 	uint32_t n_params;
 	uint32_t *params; /* type OIDs, inferred where the client gave none */
 	uint32_t n_columns;
-	struct sql_column_out *columns; /* 0 columns and !returns_rows: NoData */
+	struct sql_column_out
+	    *columns; /* 0 columns and !returns_rows: NoData */
 	bool returns_rows;
 	bool writes; /* refused in a read-only transaction */
 	/* Open tables: to be registered by the gateway before sql_open, after
@@ -88,8 +89,8 @@ struct err *sql_open(struct arena *a, const struct sql_env *env,
  * live in `row` or in the cursor, until the next call on it; the caller resets
  * `row` between rows. Changes are carried out, all of them, at the first
  * call. Errors live in the arena given to sql_open. */
-struct err *sql_next(struct sql_cursor *c, struct arena *row,
-    struct val **vals);
+struct err *sql_next(
+    struct sql_cursor *c, struct arena *row, struct val **vals);
 /* Rows returned or changed so far, for the command tag. */
 uint64_t sql_rows(const struct sql_cursor *c);
 void sql_close(struct sql_cursor *c);
@@ -119,8 +120,7 @@ struct err *sql_insert_end(struct sql_inserter *in, uint64_t *rows);
 /* Binds and evaluates an expression that stands alone (a DEFAULT, an argument
  * of SET or of a placement option) to a value of `type`. */
 struct err *sql_eval_alone(struct arena *a, const struct sql_env *env,
-    const struct sql_expr *e, uint32_t type, int32_t typmod,
-    struct val *out);
+    const struct sql_expr *e, uint32_t type, int32_t typmod, struct val *out);
 /* SQL text of an expression tree, normalised, for the catalog. */
 char *sql_deparse(struct arena *a, const struct sql_expr *e);
 

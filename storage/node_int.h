@@ -43,11 +43,11 @@ struct st_clock {
 
 /* The append pipeline, one for all groups: see log.h. */
 struct st_log {
-	struct list queue;    /* pending: to be appended */
-	bool busy;            /* a batch is being appended and flushed */
-	struct list applied;  /* groups applied since the last flush */
-	struct list trims;    /* groups with entries to drop */
-	struct cond more;     /* queue or trims */
+	struct list queue;   /* pending: to be appended */
+	bool busy;           /* a batch is being appended and flushed */
+	struct list applied; /* groups applied since the last flush */
+	struct list trims;   /* groups with entries to drop */
+	struct cond more;    /* queue or trims */
 };
 
 struct st_catalog_state {

@@ -30,7 +30,6 @@ int case_run(const struct type_case *cases, size_t n);
  * equal values have equal keys. Returns how many pairs failed. */
 int case_keys(const struct val *v, size_t n);
 
-
 /* Random numbers that repeat with cu_seed(), and bytes 'a'... of `spread`
  * different ones. */
 uint64_t case_random(void);

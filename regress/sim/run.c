@@ -56,29 +56,29 @@ client_sleep(struct client *c, uint64_t us)
 	(void)fiber_sleep(c->world, world_mono_us(c->world) + us);
 }
 
-static void
-leave(struct client *c)
+void
+client_leave(struct client *c)
 {
 	if (c->pg)
 		sim_pg_close(c->pg);
 	c->pg = NULL;
 }
 
-static bool
-be_connected(struct client *c)
+bool
+client_connect(struct client *c)
 {
 	struct fleet *f = c->run->fleet;
 	const struct fleet_gateway *g;
 	const char *why;
 
-	if (c->pg && rng_below(&c->rng, 50) == 0)
-		leave(c);
 	if (c->pg)
 		return true;
-	g = &f->gateways[rng_below(&c->rng, f->conf.gateways)];
+	c->gateway = (uint32_t)rng_below(&c->rng, f->conf.gateways);
+	g = &f->gateways[c->gateway];
 	c->doing = "connecting";
 	c->pg = sim_pg_connect(c->world, g->addr, "postgres", "postgres",
 	    world_mono_us(c->world) + CONNECT_US, &why);
+	c->gateway_boot = sim_host_boots(g->host);
 	if (c->pg)
 		return true;
 	sim_trace(c->run->sim, sim_host_name(c->host),
@@ -110,7 +110,7 @@ query(struct client *c, struct sim_pg_result *r, uint64_t *started,
 
 	*r = (struct sim_pg_result){.status = SIM_PG_ERROR};
 	*started = 0;
-	if (!be_connected(c))
+	if (!client_connect(c))
 		return false;
 	*started = sim_now(s);
 	c->doing = sql;
@@ -121,7 +121,7 @@ query(struct client *c, struct sim_pg_result *r, uint64_t *started,
 	trace_result(c, sql, r);
 	sim_note(s, r->sqlstate, str_c(r->tag));
 	if (!r->connected)
-		leave(c);
+		client_leave(c);
 	switch (r->status) {
 	case SIM_PG_OK:
 		c->run->acked++;
@@ -189,6 +189,14 @@ is_fair(const char *sqlstate)
 	return false;
 }
 
+void
+client_expect_fair(struct client *c, const struct sim_pg_result *r)
+{
+	if (r->status == SIM_PG_ERROR && !is_fair(r->sqlstate))
+		run_fail(c->run, "unexpected error %s: %s", r->sqlstate,
+		    r->message ? r->message : "");
+}
+
 static const char *
 sql_of(struct client *c, const struct client_op *op, uint64_t value)
 {
@@ -228,9 +236,7 @@ judge(struct client *c, const struct sim_pg_result *r, struct reg_op *op)
 		if (op->kind == REG_INSERT &&
 		    strcmp(r->sqlstate, ERRCODE_UNIQUE_VIOLATION) == 0)
 			return true;
-		if (!is_fair(r->sqlstate))
-			run_fail(c->run, "unexpected error %s: %s", r->sqlstate,
-			    r->message ? r->message : "");
+		client_expect_fair(c, r);
 		return false;
 	case SIM_PG_OK:
 		break;
@@ -324,10 +330,13 @@ work_fiber(void *arg)
 
 	while (r->phase == RUN_WORK) {
 		arena_reset(c->arena);
+		/* Now and then by another gateway. */
+		if (rng_below(&c->rng, 50) == 0)
+			client_leave(c);
 		r->opts.scenario->work(c);
 		client_sleep(c, rng_exp(&c->rng, r->opts.scenario->think_us));
 	}
-	leave(c);
+	client_leave(c);
 	c->finished = true;
 }
 
@@ -339,7 +348,7 @@ setup_fiber(void *arg)
 	c->run->opts.scenario->setup(c);
 	/* Other gateways hear of new tables a moment later. */
 	client_sleep(c, SETTLE_US);
-	leave(c);
+	client_leave(c);
 	c->finished = c->run->stop = true;
 }
 
@@ -349,7 +358,7 @@ check_fiber(void *arg)
 	struct client *c = arg;
 
 	c->run->opts.scenario->check(c);
-	leave(c);
+	client_leave(c);
 	c->finished = c->run->stop = true;
 }
 

@@ -53,7 +53,9 @@ struct client {
 	struct sim_host *host;
 	struct world *world;
 	struct rng rng;
-	struct sim_pg *pg;   /* NULL while not connected */
+	struct sim_pg *pg; /* NULL while not connected */
+	uint32_t gateway;  /* that it is or was connected to */
+	uint32_t gateway_boot;
 	struct arena *arena; /* of the present operation */
 	uint64_t sequence;
 	bool finished;
@@ -95,6 +97,8 @@ void run_fail(struct run *r, const char *fmt, ...)
 
 /* ---- for scenarios, in a client's fiber ---- */
 
+/* To a random gateway, if it is not. */
+bool client_connect(struct client *c);
 /* Runs a statement, connecting first if need be. False: it was not sent. The
  * result lives in c->arena, until the next operation. *started is when it was
  * sent. */
@@ -106,6 +110,10 @@ bool client_insist(struct client *c, struct sim_pg_result *r, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 /* A value that nobody else writes. */
 uint64_t client_value(struct client *c);
+/* Fails the run unless the error is one that faults explain. */
+void client_expect_fair(struct client *c, const struct sim_pg_result *r);
+/* Closes the connection, if there is one. */
+void client_leave(struct client *c);
 void client_sleep(struct client *c, uint64_t us);
 /* Writes and reads of rows (k, v) of a table, recorded in the history. */
 struct client_op {

@@ -313,23 +313,26 @@ static const struct scenario counter = {
 
 /* ---- tables that are dropped and made again ---- */
 
+/* Each table of the name has a default of its own, its generation, so that
+ * every row and every answer tells which one it belongs to.  A gateway that has
+ * not heard of a change yet may still serve the table before; but no answer
+ * mixes two, none goes back at one gateway, and nothing acknowledged in a
+ * generation is missing in it. */
+
 struct ddl_row {
 	uint64_t value;
-	uint64_t start, end; /* end 0: unknown */
-};
-
-/* A life of the table: from the start of CREATE to its end, and of DROP. */
-struct ddl_life {
-	uint64_t create_start, create_end;
-	uint64_t drop_start, drop_end;
+	uint64_t generation; /* 0: the outcome is unknown */
+	uint64_t end;
 };
 
 struct ddl {
-	struct ddl_life *lives;
-	size_t n_lives, cap_lives;
+	uint64_t generation; /* of the last CREATE */
+	bool stands;         /* it was done, and no DROP was sent since */
 	struct ddl_row *rows;
 	size_t n_rows, cap_rows;
-	bool exists; /* as far as known */
+	/* Highest generation seen at a gateway's present process. */
+	uint64_t seen[SIM_GATEWAYS_MAX];
+	uint32_t boot[SIM_GATEWAYS_MAX];
 };
 
 static struct ddl *
@@ -346,85 +349,119 @@ ddl_setup(struct client *c)
 	(void)ddl_of(c->run);
 }
 
-static struct ddl_life *
-ddl_new_life(struct client *c)
-{
-	struct ddl *d = ddl_of(c->run);
-
-	if (d->n_lives == d->cap_lives) {
-		size_t cap = d->cap_lives ? 2 * d->cap_lives : 64;
-
-		d->lives = arena_grow(sim_arena(c->run->sim), d->lives,
-		    d->cap_lives * sizeof *d->lives, cap * sizeof *d->lives);
-		d->cap_lives = cap;
-	}
-	d->lives[d->n_lives] = (struct ddl_life){0, 0, 0, 0};
-	return &d->lives[d->n_lives++];
-}
-
 /* Until it is done: "does not exist" after an unknown DROP is as good, and so
  * is "exists" after an unknown CREATE. */
 static bool
-ddl_until(struct client *c, const char *sql, const char *as_good,
-    uint64_t *start, uint64_t *end)
+ddl_until(struct client *c, const char *sql, const char *as_good)
 {
-	*start = 0;
-	while (c->run->phase == RUN_WORK || c->run->phase == RUN_CHECK) {
+	do {
 		struct sim_pg_result r;
 		uint64_t started;
 
 		if (client_query(c, &r, &started, "%s", sql)) {
-			if (!*start)
-				*start = started;
-			*end = sim_now(c->run->sim);
 			if (r.status == SIM_PG_OK ||
 			    strcmp(r.sqlstate, as_good) == 0)
 				return true;
+			client_expect_fair(c, &r);
 		}
 		client_sleep(c, 50000);
-	}
+	} while (c->run->phase == RUN_WORK || c->run->phase == RUN_CHECK);
 	return false;
 }
 
-/* One client makes and drops the table, again and again. */
-static void
-ddl_change(struct client *c)
+static bool
+ddl_make_anew(struct client *c)
 {
 	struct ddl *d = ddl_of(c->run);
-	uint64_t start, end;
-	struct ddl_life *l;
+	const char *create = arena_printf(c->arena,
+	    "CREATE TABLE d (k bigint PRIMARY KEY, v bigint, "
+	    "g bigint DEFAULT %" PRIu64 ")",
+	    d->generation + 1);
 
-	if (d->n_lives && !d->lives[d->n_lives - 1].drop_end) {
-		size_t at = d->n_lives - 1;
+	d->stands = false;
+	if (!ddl_until(c, "DROP TABLE d", ERRCODE_UNDEFINED_TABLE))
+		return false;
+	d->generation++;
+	if (!ddl_until(c, create, ERRCODE_DUPLICATE_TABLE))
+		return false;
+	d->stands = true;
+	return true;
+}
 
-		d->lives[at].drop_start = sim_now(c->run->sim);
-		if (!ddl_until(c, "DROP TABLE d", ERRCODE_UNDEFINED_TABLE,
-			&start, &end))
-			return;
-		d->lives[at].drop_end = end;
-	}
-	l = ddl_new_life(c);
-	l->create_start = sim_now(c->run->sim);
-	if (!ddl_until(c, "CREATE TABLE d (k bigint PRIMARY KEY, v bigint)",
-		ERRCODE_DUPLICATE_TABLE, &start, &end))
+/* An answer of that generation came from the gateway of this client. */
+static void
+ddl_saw(struct client *c, uint64_t generation)
+{
+	struct ddl *d = ddl_of(c->run);
+	uint64_t *seen = &d->seen[c->gateway];
+
+	if (generation == 0 || generation > d->generation)
+		run_fail(
+		    c->run, "generation %" PRIu64 " is not known", generation);
+	if (!c->pg || d->boot[c->gateway] > c->gateway_boot)
 		return;
-	d->lives[d->n_lives - 1].create_end = end;
-	client_sleep(c, rng_exp(&c->rng, SECOND));
+	if (d->boot[c->gateway] < c->gateway_boot) {
+		d->boot[c->gateway] = c->gateway_boot;
+		*seen = 0;
+	}
+	if (generation > *seen)
+		*seen = generation;
+}
+
+/* Asked before a statement is sent. */
+static uint64_t
+ddl_floor(struct client *c)
+{
+	const struct ddl *d = ddl_of(c->run);
+
+	return c->pg && d->boot[c->gateway] == c->gateway_boot
+		   ? d->seen[c->gateway]
+		   : 0;
+}
+
+static void
+ddl_check_floor(struct client *c, uint64_t floor, uint64_t generation)
+{
+	if (generation < floor)
+		run_fail(c->run,
+		    "gateway-%u went back from generation %" PRIu64
+		    " to %" PRIu64,
+		    c->gateway + 1, floor, generation);
+	ddl_saw(c, generation);
 }
 
 static void
 ddl_insert(struct client *c)
 {
 	struct ddl *d = ddl_of(c->run);
-	uint64_t v = client_value(c), started;
+	uint64_t v = client_value(c), floor, started;
+	struct ddl_row row = {.value = v};
 	struct sim_pg_result r;
-	struct ddl_row *row;
 
-	if (!client_query(c, &r, &started,
-		"INSERT INTO d (k, v) VALUES (%" PRIu64 ", %" PRIu64 ")", v,
-		v) ||
-	    r.status == SIM_PG_ERROR)
+	if (!client_connect(c))
 		return;
+	floor = ddl_floor(c);
+	if (!client_query(c, &r, &started,
+		"INSERT INTO d (k, v) VALUES (%" PRIu64 ", %" PRIu64
+		") RETURNING g",
+		v, v))
+		return;
+	if (r.status == SIM_PG_ERROR) {
+		if (strcmp(r.sqlstate, ERRCODE_UNDEFINED_TABLE) != 0)
+			client_expect_fair(c, &r);
+		return;
+	}
+	if (r.status == SIM_PG_OK) {
+		if (r.n_rows != 1 ||
+		    !str_number(sim_pg_value(&r, 0, 0), &row.generation)) {
+			run_fail(c->run, "INSERT ... RETURNING gave %u rows",
+			    r.n_rows);
+			return;
+		}
+		row.end = sim_now(c->run->sim);
+		if (started)
+			ddl_check_floor(c, floor, row.generation);
+	}
 	if (d->n_rows == d->cap_rows) {
 		size_t cap = d->cap_rows ? 2 * d->cap_rows : 1024;
 
@@ -432,119 +469,113 @@ ddl_insert(struct client *c)
 		    d->cap_rows * sizeof *d->rows, cap * sizeof *d->rows);
 		d->cap_rows = cap;
 	}
-	row = &d->rows[d->n_rows++];
-	*row = (struct ddl_row){.value = v, .start = started};
-	if (r.status == SIM_PG_OK)
-		row->end = sim_now(c->run->sim);
-}
-
-/* The life in which all of start .. end lies, or -1. */
-static int64_t
-ddl_life_at(const struct ddl *d, uint64_t start, uint64_t end)
-{
-	for (size_t i = d->n_lives; i-- > 0;) {
-		const struct ddl_life *l = &d->lives[i];
-
-		if (l->create_end && start > l->create_end &&
-		    (!l->drop_start || end < l->drop_start))
-			return (int64_t)i;
-	}
-	return -1;
+	d->rows[d->n_rows++] = row;
 }
 
 static int
-by_value(const void *a, const void *b)
+by_number(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A read within one life sees every row acknowledged within it before, and none
- * acknowledged before its predecessor was to be dropped.  (Between the two a
- * CREATE whose outcome was unknown may have made the table early.) */
+/* All of one generation, and all that was acknowledged in it before. */
 static void
 ddl_compare(struct client *c, const struct sim_pg_result *r, uint64_t start)
 {
 	struct ddl *d = ddl_of(c->run);
-	int64_t at = ddl_life_at(d, start, sim_now(c->run->sim));
 	uint64_t *seen = NEW_N(c->arena, uint64_t, r->n_rows + 1);
-	const struct ddl_life *l;
+	uint64_t generation = 0, g;
 
-	if (at < 0)
-		return;
-	l = &d->lives[at];
-	for (uint32_t i = 0; i < r->n_rows; i++)
+	for (uint32_t i = 0; i < r->n_rows; i++) {
 		(void)str_number(sim_pg_value(r, i, 0), &seen[i]);
-	qsort(seen, r->n_rows, sizeof *seen, by_value);
-	for (size_t i = 0; i < d->n_rows; i++) {
+		(void)str_number(sim_pg_value(r, i, 1), &g);
+		if (generation && g != generation)
+			run_fail(c->run,
+			    "one answer has rows of generations %" PRIu64
+			    " and %" PRIu64,
+			    g, generation);
+		generation = g;
+	}
+	qsort(seen, r->n_rows, sizeof *seen, by_number);
+	for (size_t i = 0; i < d->n_rows && generation; i++) {
 		const struct ddl_row *row = &d->rows[i];
 		bool found = bsearch(&row->value, seen, r->n_rows, sizeof *seen,
-				 by_value) != NULL;
+				 by_number) != NULL;
 
-		if (found && at > 0 && row->end &&
-		    row->end < d->lives[at - 1].drop_start)
+		if (found && row->generation && row->generation != generation)
 			run_fail(c->run,
-			    "row %" PRIu64 " of a dropped table is seen in its "
-			    "successor",
-			    row->value);
-		if (!found && row->end && row->start > l->create_end &&
-		    row->end < start)
+			    "row %" PRIu64 " of generation %" PRIu64
+			    " is seen in %" PRIu64,
+			    row->value, row->generation, generation);
+		if (!found && row->generation == generation && row->end < start)
 			run_fail(c->run,
-			    "row %" PRIu64 " was acknowledged and is not seen",
-			    row->value);
+			    "row %" PRIu64 " was acknowledged in generation "
+			    "%" PRIu64 " and is not seen",
+			    row->value, generation);
 	}
 }
 
 static void
 ddl_scan(struct client *c)
 {
+	uint64_t floor, started, g;
 	struct sim_pg_result r;
-	uint64_t started;
 
-	if (client_query(c, &r, &started, "SELECT v FROM d") &&
-	    r.status == SIM_PG_OK)
-		ddl_compare(c, &r, started);
+	if (!client_connect(c))
+		return;
+	floor = ddl_floor(c);
+	if (!client_query(c, &r, &started, "SELECT v, g FROM d"))
+		return;
+	if (r.status == SIM_PG_ERROR &&
+	    strcmp(r.sqlstate, ERRCODE_UNDEFINED_TABLE) != 0)
+		client_expect_fair(c, &r);
+	if (r.status != SIM_PG_OK)
+		return;
+	ddl_compare(c, &r, started);
+	if (r.n_rows && str_number(sim_pg_value(&r, 0, 1), &g))
+		ddl_check_floor(c, floor, g);
 }
 
 static void
 ddl_work(struct client *c)
 {
-	if (c->index == 1)
-		ddl_change(c);
-	else if (rng_below(&c->rng, 8))
+	if (c->index == 1) {
+		if (ddl_make_anew(c))
+			client_sleep(c, rng_exp(&c->rng, SECOND));
+	} else if (rng_below(&c->rng, 8)) {
 		ddl_insert(c);
-	else
+	} else {
 		ddl_scan(c);
+	}
 }
 
+/* In peace, and a while after, everybody sees the last one. */
 static void
 ddl_check(struct client *c)
 {
 	struct ddl *d = ddl_of(c->run);
-	struct ddl_life *l = d->n_lives ? &d->lives[d->n_lives - 1] : NULL;
-	uint64_t start, end;
+	struct sim_pg_result r;
 
-	/* The last change may have been broken off. */
-	if (l && l->create_end && !l->drop_start) {
-		ddl_scan(c);
-		client_sleep(c, 5 * SECOND);
-		ddl_scan(c);
-	}
-	if (l && l->create_end) {
-		l->drop_start = sim_now(c->run->sim);
-		if (ddl_until(c, "DROP TABLE d", ERRCODE_UNDEFINED_TABLE,
-			&start, &end))
-			l->drop_end = end;
-	}
-	l = ddl_new_life(c);
-	l->create_start = sim_now(c->run->sim);
-	if (!ddl_until(c, "CREATE TABLE d (k bigint PRIMARY KEY, v bigint)",
-		ERRCODE_DUPLICATE_TABLE, &start, &end))
-		return;
-	l->create_end = end;
-	client_sleep(c, SECOND);
+	client_sleep(c, 5 * SECOND);
 	ddl_scan(c);
+	if (!ddl_make_anew(c))
+		return;
+	client_sleep(c, 5 * SECOND);
+	for (int i = 0; i < 10; i++) {
+		arena_reset(c->arena);
+		if (!client_insist(c, &r, "SELECT v, g FROM d"))
+			return;
+		if (r.n_rows != (uint32_t)i)
+			run_fail(c->run, "the new table has %u rows, not %d",
+			    r.n_rows, i);
+		ddl_insert(c);
+		client_leave(c); /* the next one may be of another gateway */
+	}
+	ddl_scan(c);
+	if (d->rows[d->n_rows - 1].generation != d->generation)
+		run_fail(c->run, "the last table is not the last one");
 }
 
 static const struct scenario ddl = {

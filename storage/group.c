@@ -122,8 +122,11 @@ apply_fiber(void *arg)
 		g->applied = applied;
 		st_results_applied(g->results, applied);
 		st_log_applied(g->node, g);
-		/* The catalog is news before its proposer hears of it. */
-		if (g->gid.placement == CL_PLACEMENT_CATALOG)
+		/* The catalog is news before its proposer hears of it. What a
+		 * group applies while it opens has nothing to be added to yet:
+		 * the whole is read once that is over. */
+		if (g->gid.placement == CL_PLACEMENT_CATALOG &&
+		    g->state == ST_GROUP_LEADING)
 			st_catalog_applied(g->node, g);
 		while (!list_empty(&g->pipeline)) {
 			struct st_pending *p = LIST_ENTRY(

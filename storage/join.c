@@ -411,7 +411,9 @@ fetch_changes(struct st_node *n, struct arena *a, struct str addr)
 			count = 0; /* a new one: from its start */
 		all = arena_grow(a, all, count * sizeof *all,
 		    (count + p->n_objects + 1) * sizeof *all);
-		memcpy(all + count, p->objects, p->n_objects * sizeof *all);
+		if (p->n_objects)
+			memcpy(all + count, p->objects,
+			    p->n_objects * sizeof *all);
 		count += p->n_objects;
 		if (!p->more)
 			return st_catalog_adopt(

@@ -135,7 +135,8 @@ get_const(struct decoder *d, struct expr *e)
 	if (null)
 		return NULL;
 	bytes = arena_str(d->arena, cur_lenstr(&d->c));
-	if (!cur_ok(&d->c) || !t->row_dec(d->arena, bytes, &e->u.con))
+	if (!cur_ok(&d->c) || !t->row_dec ||
+	    !t->row_dec(d->arena, bytes, &e->u.con))
 		return malformed(d, "bad constant");
 	e->u.con.type = e->type;
 	e->u.con.null = false;

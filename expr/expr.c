@@ -106,7 +106,8 @@ const_equal(struct val x, struct val y)
 	default:
 		break;
 	}
-	if (t && t->len > 0 && t->len <= 8 && x.type != EX_NAME)
+	/* "char" is one byte of text. */
+	if (t && t->len > 0 && t->len <= 8 && x.type != EX_CHAR)
 		return x.u.i == y.u.i;
 	return str_eq(x.u.s, y.u.s);
 }
@@ -287,6 +288,9 @@ travels(const struct expr *e, int depth, uint32_t *n_nodes)
 {
 	if (depth > EX_DEPTH_MAX || ++*n_nodes > EX_NODES_MAX ||
 	    e->node == EX_PARAM || !ex_type(e->type))
+		return false;
+	/* void and record are in no row. */
+	if (e->node == EX_CONST && !e->u.con.null && !ex_type(e->type)->row_enc)
 		return false;
 	if (e->node == EX_CALL && e->u.func->volatility != EX_IMMUTABLE)
 		return false;

@@ -80,7 +80,8 @@ pair_close(struct stream *s)
 		evbuffer_add_buffer(to->s.in, s->out);
 		to->other = NULL;
 		h->other = NULL;
-		stream_gone(&to->s, false);
+		/* What waits there to be sent has nobody to read it. */
+		stream_gone(&to->s, evbuffer_get_length(to->s.out) > 0);
 	}
 	world_post(s->world, reap, s->arena);
 }

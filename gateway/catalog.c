@@ -347,6 +347,28 @@ gw_catalog_wait(struct gw_catalog *c, uint64_t version, uint64_t deadline_us)
 	return gw_catalog_version(c) >= version;
 }
 
+bool
+gw_catalog_confirm(struct gw_catalog *c, uint64_t deadline_us)
+{
+	struct gw_peer *p =
+	    gw_peers_member(c->peers, c->now, gw_catalog_leader(c->now));
+	struct cl_ping ping = {.sent = world_mono_us(c->world)};
+	struct arena *a = arena_new(c->world->arena, "catalog confirm");
+	struct gw_call_opts o = {.kind = CL_MSG_PING,
+	    .msg = &ping,
+	    .expect = CL_MSG_PONG,
+	    .deadline_us = deadline_us,
+	    .arena = a};
+	const char *why;
+	void *reply;
+	bool ok;
+
+	/* The answer's frame says its version: see catalog_seen. */
+	ok = p && gw_call(p, &o, &reply, &why) == GW_OK;
+	arena_free(a);
+	return ok && gw_catalog_wait(c, c->wanted, deadline_us);
+}
+
 void
 gw_catalog_refresh(struct gw_catalog *c)
 {

@@ -33,15 +33,19 @@ change_propose(struct gw_change *ch, bool *again)
 	return NULL;
 }
 
+/* *unasked: the catalog's group was not asked, so that the answer is as old as
+ * the snapshot. */
 static struct err *
 change_try(struct gw_change *ch,
     struct err *(*decide)(struct gw_change *ch, void *arg), void *arg,
-    bool *again)
+    bool *again, bool *unasked)
 {
 	*again = false;
+	*unasked = true;
 	ch->ddl = cl_ddl_new(ch->own, ch->catalog);
 	ch->nothing = false;
 	TRY(decide(ch, arg));
+	*unasked = ch->nothing;
 	return ch->nothing ? NULL : change_propose(ch, again);
 }
 
@@ -57,6 +61,7 @@ gw_change_run(struct gw_stmt *s, struct arena *a,
 {
 	struct gw_catalog *catalog = s->worker->catalog;
 	struct world *w = s->worker->world;
+	bool confirmed = false;
 
 	for (unsigned tries = 1;; tries++) {
 		struct gw_change ch = {.stmt = s, .arena = a};
@@ -65,13 +70,22 @@ gw_change_run(struct gw_stmt *s, struct arena *a,
 		uint64_t version = cl_catalog_version(held);
 		uint64_t until = world_mono_us(w) + NEWS_US;
 		struct err *e;
-		bool again;
+		bool again, unasked;
 
 		ch.own = arena_new(a, "catalog change");
 		ch.catalog = held;
 		arena_cleanup(ch.own, unref_cleanup, held);
-		e = change_try(&ch, decide, arg, &again);
+		e = change_try(&ch, decide, arg, &again, &unasked);
 		arena_free(ch.own);
+		if (unasked && !confirmed) {
+			/* Another gateway may have made or dropped it. */
+			confirmed = true;
+			if (gw_catalog_confirm(catalog, until < s->deadline_us
+							    ? until
+							    : s->deadline_us) &&
+			    gw_catalog_version(catalog) > version)
+				continue;
+		}
 		if (e || !again)
 			return e;
 		TRY(gw_stmt_check(s, a));

@@ -383,7 +383,9 @@ link_frame_ev(void *owner, struct str frame)
 		return;
 	}
 	link_note(l, &f);
-	if (f.kind == CL_MSG_PONG)
+	/* A PONG may also be the answer to somebody's request. */
+	if (f.kind == CL_MSG_PONG &&
+	    (l->state != GW_LINK_UP || f.request == l->ping_request))
 		link_pong(l, &f);
 	else if (l->state == GW_LINK_UP)
 		gw_call_answer(l, &f);

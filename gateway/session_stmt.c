@@ -1,6 +1,9 @@
 /* Prepared statements: parsed once, bound again whenever the catalog moved. */
 #include "gateway/session_int.h"
 
+/* How long news of the catalog are waited for before an error is told. */
+#define NEWS_US 1000000u
+
 struct gw_statement *
 gw_statement_new(struct gw_session *s)
 {
@@ -151,9 +154,8 @@ plan_new(struct gw_session *s)
 	return p;
 }
 
-struct err *
-gw_statement_plan(
-    struct gw_session *s, struct gw_statement *st, struct arena *a)
+static struct err *
+plan_now(struct gw_session *s, struct gw_statement *st, struct arena *a)
 {
 	struct gw_plan *p;
 	struct ex_env ex;
@@ -186,6 +188,33 @@ gw_statement_plan(
 	gw_plan_unref(st->plan);
 	st->plan = p;
 	return NULL;
+}
+
+/* Says that something does not exist. */
+static bool
+is_missing(const struct err *e)
+{
+	return err_is(e, ERRCODE_UNDEFINED_TABLE) ||
+	       err_is(e, ERRCODE_UNDEFINED_COLUMN) ||
+	       err_is(e, ERRCODE_UNDEFINED_OBJECT) ||
+	       err_is(e, ERRCODE_INVALID_SCHEMA_NAME);
+}
+
+/* What another gateway has just made is there for everybody: before a statement
+ * fails for want of it, the catalog's leader is asked for news. */
+struct err *
+gw_statement_plan(
+    struct gw_session *s, struct gw_statement *st, struct arena *a)
+{
+	struct gw_catalog *c = s->w->catalog;
+	uint64_t version = gw_catalog_version(c);
+	struct err *e = plan_now(s, st, a);
+
+	if (e && is_missing(e) &&
+	    gw_catalog_confirm(c, world_mono_us(s->world) + NEWS_US) &&
+	    gw_catalog_version(c) > version)
+		e = plan_now(s, st, a);
+	return e;
 }
 
 void

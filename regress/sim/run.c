@@ -14,7 +14,6 @@
 #define CONNECT_US   (5 * SECOND)
 #define STATEMENT_US (45 * SECOND)
 #define INSIST_US    (60 * SECOND)
-#define SETTLE_US    (SECOND / 2)
 
 /* ---- failures ---- */
 
@@ -346,8 +345,6 @@ setup_fiber(void *arg)
 	struct client *c = arg;
 
 	c->run->opts.scenario->setup(c);
-	/* Other gateways hear of new tables a moment later. */
-	client_sleep(c, SETTLE_US);
 	client_leave(c);
 	c->finished = c->run->stop = true;
 }

@@ -356,6 +356,7 @@ static struct err *
 read_option(struct making *m, const struct sql_option *o)
 {
 	bool placed = m->t->replication || m->t->n_nodes, witness;
+	int64_t ignored;
 
 	if (o->space)
 		return option_error(m, o,
@@ -366,9 +367,11 @@ read_option(struct making *m, const struct sql_option *o)
 	if (strcmp(o->name, "witness") == 0)
 		/* There are no witnesses to leave a table out of. */
 		return sql_option_bool(m->a, o, &witness);
+	/* Steers a heap that is not there; tools set it. */
+	if (strcmp(o->name, "fillfactor") == 0)
+		return sql_option_int(m->a, o, &ignored);
 	if (strcmp(o->name, "replication") != 0 &&
 	    strcmp(o->name, "nodes") != 0)
-		/* fillfactor and its like steer a heap that is not there. */
 		return option_error(m, o,
 		    arena_printf(
 			m->a, "unrecognized parameter \"%s\"", o->name));

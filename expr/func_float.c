@@ -327,11 +327,32 @@ BODY(float_pi)
 	return NULL;
 }
 
-/* Exact at the multiples of 30 and 45 degrees where people expect it. */
+/* Scaled so that 30 and 60 degrees are exact; with the operations in this order
+ * the other results are PostgreSQL's to the last bit. x: 0 to 90. */
+static double sin_quadrant(double x);
+
+static double
+cos_quadrant(double x)
+{
+	double part = 1 - cos(60 * PI_180);
+
+	if (x > 60)
+		return sin_quadrant(90 - x);
+	return 1 - (1 - cos(x * PI_180)) / part / 2;
+}
+
+static double
+sin_quadrant(double x)
+{
+	if (x > 30)
+		return cos_quadrant(90 - x);
+	return sin(x * PI_180) / sin(30 * PI_180) / 2;
+}
+
 static double
 sin_degrees(double x)
 {
-	double sign = 1, r;
+	double sign = 1;
 
 	x = fmod(x, 360);
 	if (x < 0) {
@@ -344,11 +365,22 @@ sin_degrees(double x)
 	}
 	if (x > 90)
 		x = 180 - x;
-	r = x == 30   ? 0.5
-	    : x <= 45 ? sin(x * PI_180) / sin(30 * PI_180) * 0.5
-	    : x == 60 ? sqrt(3) / 2
-		      : cos((90 - x) * PI_180);
-	return sign * r;
+	return sign * sin_quadrant(x);
+}
+
+static double
+cos_degrees(double x)
+{
+	double sign = 1;
+
+	x = fabs(fmod(x, 360));
+	if (x > 180)
+		x = 360 - x;
+	if (x > 90) {
+		x = 180 - x;
+		sign = -sign;
+	}
+	return sign * cos_quadrant(x);
 }
 
 BODY(float_sind)
@@ -365,7 +397,7 @@ BODY(float_cosd)
 	UNUSED(n);
 	if (isinf(args[0].u.d))
 		return bad_input(ctx);
-	ex_set_double(out, sin_degrees(fmod(args[0].u.d, 360) + 90));
+	ex_set_double(out, cos_degrees(args[0].u.d));
 	return NULL;
 }
 

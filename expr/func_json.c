@@ -88,12 +88,23 @@ BODY(json_field)
 	return give_part(ctx, part, out);
 }
 
+/* PostgreSQL keeps a jsonb scalar as an array of one, and here it shows. */
+static bool
+is_scalar_element(const struct val *v, int64_t i)
+{
+	enum json_kind k = json_kind(v->u.s);
+
+	return v->type == EX_JSONB && k != JSON_ARRAY && k != JSON_OBJECT &&
+	       (i == 0 || i == -1);
+}
+
 BODY(json_element)
 {
-	struct str part;
+	struct str part = args[0].u.s;
 
 	UNUSED(n);
-	TRY(element(ctx, args[0].u.s, args[1].u.i, &part));
+	if (!is_scalar_element(&args[0], args[1].u.i))
+		TRY(element(ctx, args[0].u.s, args[1].u.i, &part));
 	return give_part(ctx, part, out);
 }
 
@@ -381,8 +392,9 @@ BODY(jsonb_pretty)
 		buf_u8(&b, (uint8_t)c);
 		if (in_string && c == '\\' && i + 1 < s.len)
 			buf_u8(&b, (uint8_t)s.p[++i]);
-		if (opens)
-			indent(&b, ++depth);
+		if (opens && s.p[i + 1] != '}' && s.p[i + 1] != ']')
+			indent(&b, depth + 1);
+		depth += opens;
 		if (!in_string && c == ',') {
 			indent(&b, depth);
 			while (i + 1 < s.len && s.p[i + 1] == ' ')

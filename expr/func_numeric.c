@@ -158,6 +158,7 @@ BODY(numeric_gcd)
 BODY(numeric_lcm)
 {
 	struct str x = args[0].u.s, y = args[1].u.s, g, q, r;
+	int scale = num_scale(x) > num_scale(y) ? num_scale(x) : num_scale(y);
 
 	UNUSED(n);
 	out->null = false;
@@ -168,8 +169,7 @@ BODY(numeric_lcm)
 	}
 	TRY(num_div_trunc(ctx->arena, x, g, &q));
 	TRY(num_mul(ctx->arena, q, y, &r));
-	out->u.s = num_abs(ctx->arena, r);
-	return NULL;
+	return num_round(ctx->arena, num_abs(ctx->arena, r), scale, &out->u.s);
 }
 
 #define FACTORIAL_MAX 32177 /* beyond it numeric overflows */

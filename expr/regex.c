@@ -127,61 +127,135 @@ put_brackets(struct buf *b, struct str s)
 	return s;
 }
 
-/* A backslash and what follows it. */
-static void
-put_escape(struct buf *b, char c)
+/* \u and \U: a character by 4 or 8 digits; returns what follows. */
+static struct str
+put_code(struct buf *b, struct str s, size_t digits)
 {
-	switch (c) {
-	case 'm':
-		buf_str(b, STR("[[:<:]]"));
-		return;
-	case 'M':
-		buf_str(b, STR("[[:>:]]"));
-		return;
-	case 'y':
-		buf_str(b, STR("\\b"));
-		return;
-	case 'Y':
-		buf_str(b, STR("\\B"));
-		return;
-	case 'Z':
-		buf_str(b, STR("\\z"));
-		return;
-	case 'B':
-		buf_str(b, STR("\\\\"));
-		return;
-	default:
-		buf_u8(b, '\\');
-		buf_u8(b, (uint8_t)c);
-		return;
+	size_t n = 0;
+
+	while (
+	    n < digits && n < s.len && strchr("0123456789abcdefABCDEF", s.p[n]))
+		n++;
+	if (n < digits) {
+		buf_str(b, STR("\\j")); /* an escape that PCRE2 refuses */
+		return s;
 	}
+	buf_str(b, STR("\\x{"));
+	buf_put(b, s.p, digits);
+	buf_u8(b, '}');
+	return str_skip(s, digits);
 }
 
+/* What follows a backslash; returns what follows that. */
 static struct str
-translated(struct arena *a, struct str s)
+put_escape(struct buf *b, struct str s)
 {
+	static const char ours[] = "mMyYZB", *const theirs[] = {"[[:<:]]",
+						 "[[:>:]]", "\\b", "\\B", "\\z",
+						 "\\\\"};
+	char c = s.p[0];
+	const char *at = strchr(ours, c);
+	bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+	s = str_skip(s, 1);
+	if (c == 'u' || c == 'U')
+		return put_code(b, s, c == 'u' ? 4 : 8);
+	if (c && at) {
+		buf_str(b, str_c(theirs[at - ours]));
+	} else if (letter && !strchr("abcdDefnrsStvwWxA", c)) {
+		buf_str(b, STR("\\j")); /* PCRE2's own, such as \K */
+	} else {
+		buf_u8(b, '\\');
+		buf_u8(b, (uint8_t)c);
+	}
+	return s;
+}
+
+/* What a quantifier would apply to. */
+enum operand { OPERAND_NONE, OPERAND_ATOM, OPERAND_QUANTIFIED };
+
+/* Length of the quantifier that s begins with, 0 if none. A brace without a
+ * digit behind it stands for itself. */
+static size_t
+quantifier(struct str s)
+{
+	const char *end;
+
+	if (strchr("*+?", s.p[0]))
+		return s.p[0] ? 1 : 0;
+	if (s.p[0] != '{' || s.len < 2 || s.p[1] < '0' || s.p[1] > '9')
+		return 0;
+	end = memchr(s.p, '}', s.len);
+	return end ? (size_t)(end - s.p) + 1 : s.len;
+}
+
+/* After "(": its kind, such as "?:"; returns what follows. */
+static struct str
+put_group(struct buf *b, struct str s)
+{
+	static const char *const kinds[] = {
+	    "?:", "?=", "?!", "?<=", "?<!", "?#"};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (!str_has_prefix(s, str_c(kinds[i])))
+			continue;
+		buf_str(b, str_c(kinds[i]));
+		return str_skip(s, strlen(kinds[i]));
+	}
+	return s;
+}
+
+/* One piece other than a quantifier; returns what follows. */
+static struct str
+put_atom(struct buf *b, struct str s, enum operand *operand)
+{
+	char c = s.p[0];
+
+	s = str_skip(s, 1);
+	*operand = OPERAND_ATOM;
+	if (c == '[')
+		return put_brackets(b, s);
+	if (c == '\\' && s.len)
+		return put_escape(b, s);
+	buf_u8(b, (uint8_t)c);
+	if (c == '(' || c == '|' || c == '^')
+		*operand = OPERAND_NONE;
+	return c == '(' ? put_group(b, s) : s;
+}
+
+/* PCRE2 gives meaning to more than PostgreSQL does: possessive quantifiers,
+ * (?>...), (*VERBS). All of it shows as a quantifier without an operand. */
+static struct err *
+translated(struct arena *errs, struct arena *a, struct str s, struct str *out)
+{
+	enum operand operand = OPERAND_NONE;
 	struct buf b;
 
 	buf_init(&b, a);
 	if (str_has_prefix(s, STR("***:")))
 		s = str_skip(s, 4);
 	while (s.len) {
-		char c = s.p[0];
+		size_t n = quantifier(s);
 
-		s = str_skip(s, 1);
-		if (c == '[') {
-			s = put_brackets(&b, s);
-		} else if (c == '\\' && s.len) {
-			put_escape(&b, s.p[0]);
-			s = str_skip(s, 1);
-		} else {
-			buf_u8(&b, (uint8_t)c);
-			/* PCRE2's verbs, (*...), are errors in PostgreSQL. */
-			if (c == '(' && s.len && s.p[0] == '*')
-				buf_str(&b, STR("(?:)(?"));
+		if (!n) {
+			s = put_atom(&b, s, &operand);
+			continue;
 		}
+		if (operand != OPERAND_ATOM)
+			return ERR(errs, ERRCODE_INVALID_REGULAR_EXPRESSION,
+			    "invalid regular expression: "
+			    "quantifier operand invalid");
+		if (s.p[0] == '{' && s.p[n - 1] != '}')
+			return ERR(errs, ERRCODE_INVALID_REGULAR_EXPRESSION,
+			    "invalid regular expression: braces {} not "
+			    "balanced");
+		operand = OPERAND_QUANTIFIED;
+		n += n < s.len && s.p[n] == '?'; /* the shortest match */
+		buf_put(&b, s.p, n);
+		s = str_skip(s, n);
 	}
-	return buf_view(&b);
+	*out = buf_view(&b);
+	return NULL;
 }
 
 /* PostgreSQL's words for PCRE2's common complaints. */
@@ -248,6 +322,29 @@ options(int flags)
 	return o;
 }
 
+/* Options that a pattern begins with, as "(?i)"; *s becomes what follows. */
+static struct err *
+embedded_options(struct arena *a, struct str *s, int *flags)
+{
+	struct str letters;
+	size_t n = 2;
+	int more;
+
+	if (!str_has_prefix(*s, STR("(?")))
+		return NULL;
+	while (n < s->len && s->p[n] >= 'a' && s->p[n] <= 'z')
+		n++;
+	if (n == 2 || n == s->len || s->p[n] != ')')
+		return NULL;
+	letters = (struct str){s->p + 2, n - 2};
+	TRY(ex_regex_flags(a, letters, true, &more));
+	*flags |= more & ~EX_REGEX_GLOBAL;
+	if (memchr(letters.p, 'c', letters.len))
+		*flags &= ~EX_REGEX_ICASE;
+	*s = str_skip(*s, n + 1);
+	return NULL;
+}
+
 static struct err *
 compile(struct arena *a, struct ex_regex *re)
 {
@@ -264,7 +361,9 @@ compile(struct arena *a, struct ex_regex *re)
 		p = str_skip(p, 4);
 	}
 	if (!(re->flags & EX_REGEX_LITERAL))
-		p = translated(re->arena, p);
+		TRY(embedded_options(a, &p, &re->flags));
+	if (!(re->flags & EX_REGEX_LITERAL))
+		TRY(translated(a, re->arena, p, &p));
 	g = pcre2_general_context_create(take, give_back, re->arena);
 	c = pcre2_compile_context_create(g);
 	pcre2_set_parens_nest_limit(c, PARENS_MAX);

@@ -841,6 +841,14 @@ on_message(WT_EVENT_HANDLER *h, WT_SESSION *s, const char *message)
 	return 0;
 }
 
+/* The engine starts to write changed pages at 5 % of the cache by default. Keys
+ * are hashes over many groups, so that every write changes other pages, each of
+ * which then reached the disk for almost every change. Checkpoints write a page
+ * once for all of its changes, and come after a bounded number of these. */
+#define EVICTION                                                               \
+	"eviction_dirty_target=40,eviction_dirty_trigger=60,"                  \
+	"eviction=(threads_min=1,threads_max=2)"
+
 static int
 try_open(struct engine_wt *e, struct arena *a, const char *more)
 {
@@ -850,8 +858,7 @@ try_open(struct engine_wt *e, struct arena *a, const char *more)
 	    "cache_size=%" PRIu64 ",session_max=%d,"
 	    "log=(enabled=true,file_max=%" PRIu64 "),"
 	    "transaction_sync=(enabled=true,method=fsync),"
-	    "checkpoint=(wait=60,log_size=%" PRIu64 "),"
-	    "eviction=(threads_min=1,threads_max=2)%s",
+	    "checkpoint=(wait=60,log_size=%" PRIu64 ")," EVICTION "%s",
 	    c->cache_bytes, THREADS_MAX + 32, c->log_file_bytes,
 	    c->checkpoint_log_bytes, more);
 

@@ -136,6 +136,8 @@ boot_node(void *arg, struct world *w)
 	c.listen = n->addr;
 	c.key = str_of(cluster_key, sizeof cluster_key);
 	c.slots = n->fleet->conf.slots;
+	c.tombstone_age_us = n->fleet->conf.tombstone_age_us;
+	c.sweep_interval_us = n->fleet->conf.sweep_interval_us;
 	c.init_if_empty = n->index == 0;
 	c.join = n->index == 0 ? "" : n->fleet->nodes[0].addr;
 	n->ready = false;
@@ -195,6 +197,7 @@ boot_gateway(void *arg, struct world *w)
 
 	gw_conf_defaults(c);
 	c->seeds = g->fleet->seeds;
+	c->page_bytes = g->fleet->conf.page_bytes;
 	c->peer.key = str_of(cluster_key, sizeof cluster_key);
 	g->worker = gw_worker_new(w, c, 0, 1);
 	e = sim_tunnel_listen(w, w->arena, g->addr, client_ev, g);

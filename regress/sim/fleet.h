@@ -17,6 +17,9 @@ struct st_node;
 struct fleet_conf {
 	uint32_t nodes, gateways;
 	uint32_t slots;
+	size_t page_bytes; /* of one scan page */
+	uint64_t tombstone_age_us;
+	uint64_t sweep_interval_us;
 };
 
 /* Of one node's disk; times are virtual. */

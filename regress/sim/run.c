@@ -528,6 +528,9 @@ run_new(const struct run_opts *o)
 	fc.nodes = (uint32_t)rng_between(&shape, 1, 5);
 	fc.gateways = (uint32_t)rng_between(&shape, 1, 3);
 	fc.slots = 1u << rng_between(&shape, 0, 5);
+	fc.page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
+	fc.tombstone_age_us = rng_exp(&shape, 10 * SECOND);
+	fc.sweep_interval_us = 50000 + rng_exp(&shape, SECOND);
 	if (o->nodes)
 		fc.nodes = o->nodes;
 	if (o->gateways)

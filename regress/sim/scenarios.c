@@ -141,6 +141,118 @@ static const struct scenario disk = {
     .check = durable_check,
 };
 
+/* ---- scans ---- */
+
+#define SCAN_US   (4 * SECOND)
+#define SCAN_KEYS 40ull
+#define SCAN_PAD  1500
+
+static void
+scan_setup(struct client *c)
+{
+	char *pad = arena_alloc(c->arena, SCAN_PAD + 1);
+	struct sim_pg_result r;
+
+	memset(pad, 'x', SCAN_PAD);
+	(void)client_insist(c, &r,
+	    "CREATE TABLE t (k bigint PRIMARY KEY, v bigint, "
+	    "pad text DEFAULT '%s')",
+	    pad);
+}
+
+/* Keys from .. to - 1 in any of the ways to ask for them. */
+static const char *
+scan_sql(struct client *c, uint64_t from, uint64_t to, bool *ordered)
+{
+	struct buf b;
+
+	*ordered = rng_below(&c->rng, 2);
+	buf_init(&b, c->arena);
+	buf_printf(&b, "SELECT k, v, pad FROM t WHERE ");
+	if (rng_below(&c->rng, 3)) {
+		buf_printf(&b, "k >= %" PRIu64 " AND k < %" PRIu64, from, to);
+	} else {
+		buf_printf(&b, "k IN (%" PRIu64, from);
+		for (uint64_t k = from + 1; k < to; k++)
+			buf_printf(&b, ", %" PRIu64, k);
+		buf_printf(&b, ")");
+	}
+	if (*ordered)
+		buf_printf(&b, " ORDER BY k");
+	return buf_cstr(&b);
+}
+
+/* Each key is read at some instant of the scan. */
+static void
+scan_note(struct client *c, const struct sim_pg_result *r, uint64_t start,
+    uint64_t from, bool ordered)
+{
+	uint64_t seen[SCAN_KEYS] = {0}, last = 0, k, v;
+
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		if (!str_number(sim_pg_value(r, i, 0), &k) ||
+		    !str_number(sim_pg_value(r, i, 1), &v) || k < from ||
+		    k - from >= SCAN_KEYS || seen[k - from] ||
+		    (ordered && i > 0 && k <= last) ||
+		    sim_pg_value(r, i, 2).len != SCAN_PAD) {
+			run_fail(c->run,
+			    "a scan from %" PRIu64 " gave a row twice, out of "
+			    "order, out of range or damaged: key %.*s",
+			    from, STR_FMT(sim_pg_value(r, i, 0)));
+			return;
+		}
+		seen[k - from] = v;
+		last = k;
+	}
+	for (k = 0; k < SCAN_KEYS; k++)
+		history_add(&c->run->history, &(struct reg_op){.kind = REG_READ,
+						  .client = c->index,
+						  .key = from + k,
+						  .start = start,
+						  .end = sim_now(c->run->sim),
+						  .seen = seen[k]});
+}
+
+static void
+scan_work(struct client *c)
+{
+	static const enum reg_kind kinds[] = {REG_INSERT, REG_INSERT,
+	    REG_INSERT, REG_UPDATE, REG_UPSERT, REG_DELETE};
+	uint64_t from = sim_now(c->run->sim) / SCAN_US * SCAN_KEYS, start;
+	struct sim_pg_result r;
+	bool ordered;
+
+	if (rng_below(&c->rng, 6)) {
+		do_one(c,
+		    kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
+		    key_of_period(c, SCAN_US, SCAN_KEYS));
+		return;
+	}
+	if (!client_query(c, &r, &start, "%s",
+		scan_sql(c, from, from + SCAN_KEYS, &ordered)))
+		return;
+	if (r.status == SIM_PG_OK)
+		scan_note(c, &r, start, from, ordered);
+	client_expect_fair(c, &r);
+}
+
+static void
+scan_check(struct client *c)
+{
+	check_rows(c, SCAN_US, SCAN_KEYS);
+}
+
+static const struct scenario scan = {
+    .name = "scan",
+    .claim = "a scan reads each key of its range once, exactly",
+    .clients = 6,
+    .faults_not = APART,
+    .think_us = 40000,
+    .setup = scan_setup,
+    .work = scan_work,
+    .check = scan_check,
+};
+
 /* ---- insert races ---- */
 
 #define RACE_US 300000ull
@@ -592,7 +704,7 @@ static const struct scenario ddl = {
 /* ---- all of them ---- */
 
 const struct scenario *const scenarios[] = {
-    &durable, &counter, &race, &reg, &ddl, &clocks, &disk, NULL};
+    &durable, &counter, &race, &reg, &scan, &ddl, &clocks, &disk, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

@@ -53,6 +53,7 @@ main(int argc, char **argv)
 	}
 	if (dir)
 		closedir(dir);
-	printf("%s: %u passed, %u failed\n", CORPUS, passed, failed);
+	printf("%s: %u passed, %u failed\n", strrchr(CORPUS, '/') + 1, passed,
+	    failed);
 	return failed || !passed;
 }

@@ -82,6 +82,7 @@ gw_session_begin(struct gw_session *s, struct gw_portal *p)
 	    &p->stmt, s->w, &s->ops, p->plan->catalog, d->statement_timeout_us);
 	p->stmt.cancel = NULL; /* a cancel is the fiber's */
 	p->stmt.row_max = s->w->conf->row_size_max;
+	s->stmt = &p->stmt;
 }
 
 void
@@ -90,6 +91,7 @@ gw_session_end(struct gw_session *s)
 	if (!s->running)
 		return;
 	s->running = false;
+	s->stmt = NULL;
 	gw_cancel_busy(s->cancel, false);
 	/* A cancel that came too late is for nobody. */
 	fiber_uncancel(s->fiber);

@@ -91,6 +91,25 @@ random_bytes(void *arg, void *p, size_t n)
 	world_random(s->world, p, n);
 }
 
+/* pg_sleep(): until then, or until the statement's own end. */
+static struct err *
+sleep_for(void *arg, double seconds)
+{
+	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
+	uint64_t until = world_mono_us(s->world);
+
+	if (!s->stmt)
+		return ERR(s->msg_arena, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "pg_sleep() is not available here");
+	/* A statement ends long before a billion seconds. */
+	if (seconds > 0)
+		until += (uint64_t)((seconds < 1e9 ? seconds : 1e9) * 1e6);
+	if (until > s->stmt->deadline_us)
+		until = s->stmt->deadline_us;
+	fiber_sleep(s->world, until);
+	return gw_stmt_check(s->stmt, s->msg_arena);
+}
+
 void
 gw_session_env(struct gw_session *s, const struct cl_catalog *c,
     struct ex_env *ex, uint32_t path[16], struct sql_env *env)
@@ -102,6 +121,7 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->now_us = s->txn == GW_TXN_IDLE ? ex->statement_us : s->txn_start_us;
 	ex->clock_us = wall_clock;
 	ex->random = random_bytes;
+	ex->sleep = sleep_for;
 	ex->arg = s;
 	ex->user = ex->session_user = s->user;
 	ex->database = s->database_name;

@@ -19,6 +19,18 @@ str_ieq(struct str a, struct str b)
 	return true;
 }
 
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
 bool
 str_u64(struct str s, uint64_t *out)
 {

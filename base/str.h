@@ -64,6 +64,8 @@ str_skip(struct str s, size_t n)
 }
 
 bool str_ieq(struct str a, struct str b); /* ASCII case folded */
+/* The value of a hexadecimal digit; -1 for another character. */
+int str_hex_digit(char c);
 /* Decimal without sign or blanks; false on anything else or overflow. */
 bool str_u64(struct str s, uint64_t *out);
 bool str_i64(struct str s, int64_t *out);

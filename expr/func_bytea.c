@@ -230,15 +230,6 @@ BODY(encode)
 	return NULL;
 }
 
-static int
-hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = ex_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool
 is_space(char c)
 {
@@ -251,7 +242,7 @@ get_hex(const struct ex_ctx *ctx, struct str s, struct buf *b)
 	int high = -1;
 
 	for (size_t i = 0; i < s.len; i++) {
-		int v = hex_value(s.p[i]);
+		int v = str_hex_digit(s.p[i]);
 
 		if (high < 0 && is_space(s.p[i]))
 			continue;

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "expr/text_int.h"
+
 static struct err *
 bad(struct js_lex *l, const char *fmt, struct str what)
 {
@@ -115,26 +117,6 @@ struct string {
 	uint32_t high; /* a surrogate that waits for its other half; 0 = none */
 };
 
-static void
-put_utf8(struct buf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_u8(b, (uint8_t)c);
-		return;
-	}
-	if (c < 0x800) {
-		buf_u8(b, (uint8_t)(0xc0 | c >> 6));
-	} else if (c < 0x10000) {
-		buf_u8(b, (uint8_t)(0xe0 | c >> 12));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	} else {
-		buf_u8(b, (uint8_t)(0xf0 | c >> 18));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	buf_u8(b, (uint8_t)(0x80 | (c & 0x3f)));
-}
-
 static struct err *
 lone_low(struct js_lex *l)
 {
@@ -164,14 +146,14 @@ take_code(struct js_lex *l, struct string *s, uint32_t c)
 	if (c >= 0xdc00 && c <= 0xdfff) {
 		if (!s->high)
 			return lone_low(l);
-		put_utf8(
+		ex_char_put(
 		    &s->out, 0x10000 + ((s->high & 0x3ff) << 10) + (c & 0x3ff));
 		s->high = 0;
 		return NULL;
 	}
 	if (s->high)
 		return lone_low(l);
-	put_utf8(&s->out, c);
+	ex_char_put(&s->out, c);
 	return NULL;
 }
 

@@ -1,17 +1,5 @@
 #include "expr/type_impl.h"
 
-static int
-hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static struct err *
 bad_hex(struct arena *a, struct str at)
 {
@@ -35,14 +23,14 @@ hex_in(struct arena *a, struct str t, struct buf *b)
 			t = str_skip(t, 1);
 			continue;
 		}
-		hi = hex_value(t.p[0]);
+		hi = str_hex_digit(t.p[0]);
 		if (hi < 0)
 			return bad_hex(a, t);
 		t = str_skip(t, 1);
 		if (!t.len)
 			return ERR(a, ERRCODE_INVALID_PARAMETER_VALUE,
 			    "invalid hexadecimal data: odd number of digits");
-		lo = hex_value(t.p[0]);
+		lo = str_hex_digit(t.p[0]);
 		if (lo < 0)
 			return bad_hex(a, t);
 		t = str_skip(t, 1);

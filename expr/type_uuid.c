@@ -1,15 +1,6 @@
-#include <ctype.h>
-
 #include "expr/type_impl.h"
 
 #define UUID_LEN 16
-
-static int
-hex_value(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0'
-					 : tolower((unsigned char)c) - 'a' + 10;
-}
 
 /* 32 digits, braces around them or not, a hyphen after any four. */
 static bool
@@ -20,10 +11,12 @@ parse(struct str t, uint8_t *out)
 	if (braces)
 		t = str_skip(t, 1);
 	for (int i = 0; i < UUID_LEN; i++) {
-		if (t.len < 2 || !isxdigit((unsigned char)t.p[0]) ||
-		    !isxdigit((unsigned char)t.p[1]))
+		int high = t.len ? str_hex_digit(t.p[0]) : -1;
+		int low = t.len > 1 ? str_hex_digit(t.p[1]) : -1;
+
+		if (high < 0 || low < 0)
 			return false;
-		out[i] = (uint8_t)(hex_value(t.p[0]) << 4 | hex_value(t.p[1]));
+		out[i] = (uint8_t)(high << 4 | low);
 		t = str_skip(t, 2);
 		if (t.len && t.p[0] == '-' && i % 2 == 1 && i < UUID_LEN - 1)
 			t = str_skip(t, 1);

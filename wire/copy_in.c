@@ -164,15 +164,6 @@ add_field(struct fields *f, bool null, struct str bytes)
 	f->v[f->n++] = (struct wire_copy_field){null, bytes};
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One escape after its backslash at s.p[*i]; *i moves to its last character. */
 static char
 text_escape(struct str s, size_t *i)
@@ -195,8 +186,8 @@ text_escape(struct str s, size_t *i)
 		return '\v';
 	case 'x':
 		while (digits < 2 && *i + 1 < s.len &&
-		       hex_digit(s.p[*i + 1]) >= 0) {
-			v = v * 16 + hex_digit(s.p[++*i]);
+		       str_hex_digit(s.p[*i + 1]) >= 0) {
+			v = v * 16 + str_hex_digit(s.p[++*i]);
 			digits++;
 		}
 		return digits ? (char)v : 'x';

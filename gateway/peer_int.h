@@ -4,7 +4,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "gateway/handshake.h"
+#include "cluster/handshake.h"
 #include "gateway/peer.h"
 
 /*        +-------------------- backoff over ------------------+
@@ -38,7 +38,7 @@ struct gw_link {
 	struct net_conn *conn;
 	unsigned failures; /* in a row */
 	struct timer timer;
-	uint8_t nonce[GW_NONCE];
+	uint8_t nonce[CL_NONCE];
 	uint64_t next_request;
 	uint64_t ping_request; /* 0: none outstanding */
 	uint64_t heard_us;     /* last frame, or when waiting began */

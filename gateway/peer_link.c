@@ -244,15 +244,13 @@ static const char *
 welcome_refused(struct gw_link *l, const struct cl_welcome *m)
 {
 	struct gw_peers *all = l->peer->all;
-	uint8_t mine[GW_PROOF];
 
 	if (m->format != CL_FORMAT)
 		return "speaks another frame format";
-	if (m->nonce.len != GW_NONCE)
+	if (m->nonce.len != CL_NONCE)
 		return "sent a malformed welcome";
-	gw_proof(all->conf.key, 's', str_of(l->nonce, sizeof l->nonce),
-	    m->nonce, mine);
-	if (!gw_proof_equal(mine, m->proof))
+	if (!cl_proof_ok(all->conf.key, 's', l->nonce,
+		(const uint8_t *)m->nonce.p, m->proof))
 		return "does not know the cluster key";
 	if (m->cluster.len != sizeof all->cluster)
 		return "does not belong to a cluster yet";
@@ -269,7 +267,7 @@ link_welcome(struct gw_link *l, const struct cl_welcome *m)
 {
 	struct gw_peers *all = l->peer->all;
 	const char *refused = welcome_refused(l, m);
-	uint8_t mine[GW_PROOF];
+	uint8_t mine[CL_PROOF];
 	struct cl_prove prove;
 
 	if (refused) {
@@ -282,8 +280,8 @@ link_welcome(struct gw_link *l, const struct cl_welcome *m)
 	memcpy(all->cluster, m->cluster.p, sizeof all->cluster);
 	all->cluster_known = true;
 	l->peer->member = m->id;
-	gw_proof(all->conf.key, 'c', str_of(l->nonce, sizeof l->nonce),
-	    m->nonce, mine);
+	cl_proof(
+	    all->conf.key, 'c', l->nonce, (const uint8_t *)m->nonce.p, mine);
 	prove.proof = str_of(mine, sizeof mine);
 	link_move(l, GW_LINK_PROVING);
 	link_timer_in(l, all->conf.greet_us);

@@ -4,7 +4,7 @@
 
 #include "base/metrics.h"
 #include "base/stream.h"
-#include "gateway/handshake.h"
+#include "cluster/handshake.h"
 #include "gateway/session.h"
 
 #define WORKER_MAGIC 0x776f726bu
@@ -31,11 +31,11 @@ gw_conf_defaults(struct gw_conf *c)
 static void
 secret_make(struct gw_worker *w)
 {
-	static const char label[2 * GW_NONCE] = "skaidb gateway secret";
-	uint8_t proof[GW_PROOF];
+	static const uint8_t label[CL_NONCE] = "skaidb gateway secret";
+	static const uint8_t none[CL_NONCE];
+	uint8_t proof[CL_PROOF];
 
-	gw_proof(w->conf->peer.key, 'm', str_of(label, GW_NONCE),
-	    str_of(label + GW_NONCE, GW_NONCE), proof);
+	cl_proof(w->conf->peer.key, 'm', label, none, proof);
 	for (int i = 0; i < 16; i++)
 		(void)snprintf(w->secret + 2 * i, 3, "%02x", proof[i]);
 }

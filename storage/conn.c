@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "cluster/handshake.h"
 #include "storage/clock.h"
-#include "storage/handshake.h"
 
 #define CONN_MAGIC   0x5354434eu
 #define HELLO_MAX_US 10000000u /* from accept to the end of the handshake */
@@ -29,8 +29,8 @@ struct st_conn {
 	const char *peer;
 	uint8_t role;
 	uint32_t id;
-	uint8_t caller_nonce[ST_NONCE];
-	uint8_t own_nonce[ST_NONCE];
+	uint8_t caller_nonce[CL_NONCE];
+	uint8_t own_nonce[CL_NONCE];
 	uint32_t n_requests;
 	unsigned paused;
 	struct timer timer;
@@ -204,7 +204,7 @@ check_hello(struct st_conn *c, struct arena *a, const struct cl_hello *h)
 			(unsigned)h->format_max),
 		    "Upgrade the older of the two.");
 	if (h->role < CL_PEER_MEMBER || h->role > CL_PEER_JOINER ||
-	    h->nonce.len != ST_NONCE)
+	    h->nonce.len != CL_NONCE)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed HELLO");
 	if (!n->id.known || n->state > ST_NODE_SERVING)
 		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
@@ -224,7 +224,7 @@ static struct err *
 on_hello(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 {
 	struct st_node *n = c->node;
-	uint8_t proof[ST_PROOF];
+	uint8_t proof[CL_PROOF];
 	struct cl_welcome w;
 	struct cl_hello *h;
 	void *msg;
@@ -234,17 +234,17 @@ on_hello(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 	TRY(check_hello(c, a, h));
 	c->role = h->role;
 	c->id = h->id;
-	memcpy(c->caller_nonce, h->nonce.p, ST_NONCE);
-	world_random(n->world, c->own_nonce, ST_NONCE);
-	st_proof(n->conf.key, 's', c->caller_nonce, c->own_nonce, proof);
+	memcpy(c->caller_nonce, h->nonce.p, CL_NONCE);
+	world_random(n->world, c->own_nonce, CL_NONCE);
+	cl_proof(n->conf.key, 's', c->caller_nonce, c->own_nonce, proof);
 	w = (struct cl_welcome){
 	    .cluster = str_of(n->id.cluster, sizeof n->id.cluster),
 	    .id = n->id.member,
 	    .incarnation = n->id.incarnation,
 	    .format = CL_FORMAT,
 	    .level = CL_FEATURE_LEVEL,
-	    .nonce = str_of(c->own_nonce, ST_NONCE),
-	    .proof = str_of(proof, ST_PROOF)};
+	    .nonce = str_of(c->own_nonce, CL_NONCE),
+	    .proof = str_of(proof, CL_PROOF)};
 	move(c, CONN_WELCOMED);
 	net_send(n->world, c->net,
 	    st_frame(n, a, f->request, CL_FLAG_REPLY, CL_MSG_WELCOME, &w));
@@ -261,7 +261,7 @@ on_prove(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 
 	TRY(cl_msg_decode(a, f->kind, f->body, &msg));
 	p = msg;
-	if (!st_proof_ok(
+	if (!cl_proof_ok(
 		n->conf.key, 'c', c->caller_nonce, c->own_nonce, p->proof))
 		return err_hint(
 		    ERR(a, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cluster/handshake.h"
 
 #define KEY_HEX_MAX 4096
 
@@ -235,56 +236,13 @@ st_datadir_close(int lock_fd)
 
 /* ---- the cluster key ---- */
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-static struct err *
-parse_key(struct arena *a, const char *path, const char *text, struct str *key)
-{
-	struct buf b;
-	int high = -1;
-
-	buf_init(&b, a);
-	for (; *text; text++) {
-		int d = hex_digit(*text);
-
-		if (*text == '\n' || *text == '\r' || *text == ' ')
-			continue;
-		if (d < 0)
-			return ERR(a, ERRCODE_CONFIG_FILE_ERROR,
-			    "cluster key file \"%s\" is not hexadecimal", path);
-		if (high < 0) {
-			high = d;
-			continue;
-		}
-		buf_u8(&b, (uint8_t)(high << 4 | d));
-		high = -1;
-	}
-	if (high >= 0 || b.len < 32)
-		return ERR(a, ERRCODE_CONFIG_FILE_ERROR,
-		    "cluster key file \"%s\" is too short: at least 64 "
-		    "hexadecimal digits are needed",
-		    path);
-	*key = buf_view(&b);
-	return NULL;
-}
-
 static struct err *
 make_key(struct arena *a, const char *path, const uint8_t *random)
 {
 	struct buf b;
 
 	buf_init(&b, a);
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < CL_KEY_MIN; i++)
 		buf_printf(&b, "%02x", random[i]);
 	buf_u8(&b, '\n');
 	return create_whole(a, path, buf_view(&b));
@@ -309,5 +267,5 @@ st_keyfile_load(struct arena *a, const char *path, bool create,
 			"cluster key file \"%s\" does not exist", path),
 		    "Copy it from another member, or form a cluster with "
 		    "--init.");
-	return parse_key(a, path, text, key);
+	return cl_cluster_key_parse(a, path, str_of(text, (size_t)n), key);
 }

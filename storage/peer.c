@@ -1,9 +1,9 @@
 #include "storage/peer.h"
 
 #include "base/log.h"
+#include "cluster/handshake.h"
 #include "storage/clock.h"
 #include "storage/conn.h"
-#include "storage/handshake.h"
 
 #define PEER_MAGIC 0x53545052u
 
@@ -37,8 +37,8 @@ struct peer {
 	struct net_conn *net;
 	struct cond changed;
 	struct list calls;
-	uint8_t own_nonce[ST_NONCE];
-	uint8_t nonce[ST_NONCE];
+	uint8_t own_nonce[CL_NONCE];
+	uint8_t nonce[CL_NONCE];
 	char why_text[256]; /* it closed */
 	char why_code[6];
 };
@@ -106,8 +106,8 @@ opened_ev(void *owner)
 
 	if (n->id.known)
 		h.cluster = str_of(n->id.cluster, sizeof n->id.cluster);
-	world_random(n->world, p->own_nonce, ST_NONCE);
-	h.nonce = str_of(p->own_nonce, ST_NONCE);
+	world_random(n->world, p->own_nonce, CL_NONCE);
+	h.nonce = str_of(p->own_nonce, CL_NONCE);
 	p->state = PEER_GREETING;
 	send(p, a, 0, CL_MSG_HELLO, &h);
 	arena_free(a);
@@ -131,17 +131,17 @@ static struct err *
 on_welcome(struct peer *p, struct arena *a, const struct cl_welcome *w)
 {
 	struct st_node *n = p->node;
-	uint8_t proof[ST_PROOF];
+	uint8_t proof[CL_PROOF];
 	struct cl_prove prove;
 
-	if (w->nonce.len != ST_NONCE || w->format != CL_FORMAT)
+	if (w->nonce.len != CL_NONCE || w->format != CL_FORMAT)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed WELCOME");
-	memcpy(p->nonce, w->nonce.p, ST_NONCE);
-	if (!st_proof_ok(n->conf.key, 's', p->own_nonce, p->nonce, w->proof))
+	memcpy(p->nonce, w->nonce.p, CL_NONCE);
+	if (!cl_proof_ok(n->conf.key, 's', p->own_nonce, p->nonce, w->proof))
 		return ERR(a, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 		    "it does not know the cluster key");
-	st_proof(n->conf.key, 'c', p->own_nonce, p->nonce, proof);
-	prove.proof = str_of(proof, ST_PROOF);
+	cl_proof(n->conf.key, 'c', p->own_nonce, p->nonce, proof);
+	prove.proof = str_of(proof, CL_PROOF);
 	p->state = PEER_PROVING;
 	send(p, a, 0, CL_MSG_PROVE, &prove);
 	return NULL;

@@ -3,17 +3,17 @@
 #include <stdlib.h>
 
 #include "base/net.h"
+#include "cluster/handshake.h"
 #include "cluster/key.h"
 #include "cluster/row.h"
 #include "expr/expr.h"
 #include "expr/table.h"
-#include "gateway/handshake.h"
 
 struct fake_conn {
 	struct list link;
 	struct fake_node *node;
 	struct net_conn *net;
-	uint8_t hello[GW_NONCE], welcome[GW_NONCE];
+	uint8_t hello[CL_NONCE], welcome[CL_NONCE];
 	bool open;
 	/* A poll that waits for news. */
 	uint64_t poll_request, poll_since;
@@ -233,19 +233,18 @@ on_hello(
 	struct fake_node *n = c->node;
 	struct str key = n->wrong_key ? STR("another") : n->store->secret;
 	const struct cl_cluster *cl = cl_catalog_cluster(n->store->catalog);
-	uint8_t proof[GW_PROOF];
+	uint8_t proof[CL_PROOF];
 	struct cl_welcome w = {.cluster = str_of(cl->id, sizeof cl->id),
 	    .id = n->member,
 	    .incarnation = 1,
 	    .format = CL_FORMAT,
 	    .level = CL_FEATURE_LEVEL};
 
-	memcpy(c->hello, m->nonce.p, GW_NONCE);
-	world_random(n->store->world, c->welcome, GW_NONCE);
-	gw_proof(key, 's', str_of(c->hello, GW_NONCE),
-	    str_of(c->welcome, GW_NONCE), proof);
-	w.nonce = str_of(c->welcome, GW_NONCE);
-	w.proof = str_of(proof, GW_PROOF);
+	memcpy(c->hello, m->nonce.p, CL_NONCE);
+	world_random(n->store->world, c->welcome, CL_NONCE);
+	cl_proof(key, 's', c->hello, c->welcome, proof);
+	w.nonce = str_of(c->welcome, CL_NONCE);
+	w.proof = str_of(proof, CL_PROOF);
 	conn_send(c, f->request, CL_MSG_WELCOME, &w);
 }
 
@@ -254,11 +253,9 @@ on_prove(
     struct fake_conn *c, const struct cl_frame *f, const struct cl_prove *m)
 {
 	struct cl_ready ready = {.catalog = 0};
-	uint8_t proof[GW_PROOF];
 
-	gw_proof(c->node->store->secret, 'c', str_of(c->hello, GW_NONCE),
-	    str_of(c->welcome, GW_NONCE), proof);
-	if (!gw_proof_equal(proof, m->proof)) {
+	if (!cl_proof_ok(
+		c->node->store->secret, 'c', c->hello, c->welcome, m->proof)) {
 		conn_fail(c, f->request, "28000", "wrong key");
 		return;
 	}

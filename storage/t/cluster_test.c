@@ -2,10 +2,10 @@
  * following the catalog, requests in frames, and what is refused. */
 #include <stdio.h>
 
+#include "cluster/handshake.h"
 #include "cluster/row.h"
 #include "regress/lib/cu.h"
 #include "storage/conn.h"
-#include "storage/handshake.h"
 #include "storage/peer.h"
 #include "storage/t/node_rig.h"
 
@@ -324,7 +324,7 @@ handshake(struct caller *c)
 	call_in(c);
 	send_msg(c, CL_MSG_HELLO, &h);
 	CHECK(c->kind == CL_MSG_WELCOME);
-	st_proof(nr.conf.key, 'c', c->nonce, c->node_nonce, proof);
+	cl_proof(nr.conf.key, 'c', c->nonce, c->node_nonce, proof);
 	send_msg(c, CL_MSG_PROVE, &p);
 	CHECK(c->kind == CL_MSG_READY);
 }

@@ -1,9 +1,8 @@
-/* What decides in a group, and the proof of a connection: pure functions. */
+/* What decides in a group: pure functions. */
 #include "storage/group.h"
 
 #include "regress/lib/cu.h"
 #include "storage/apply.h"
-#include "storage/handshake.h"
 
 /* Counted the slow way: how many reached it? */
 static void
@@ -83,29 +82,10 @@ keys_of_a_group_are_what_they_were(void)
 	arena_free(a);
 }
 
-static void
-a_proof_fits_one_side_one_key_and_two_nonces(void)
-{
-	uint8_t a[ST_NONCE] = {1}, b[ST_NONCE] = {2}, proof[ST_PROOF];
-	struct str key = STR("0123456789abcdef0123456789abcdef");
-
-	st_proof(key, 's', a, b, proof);
-	CHECK(st_proof_ok(key, 's', a, b, str_of(proof, ST_PROOF)));
-	CHECK(!st_proof_ok(key, 'c', a, b, str_of(proof, ST_PROOF)));
-	CHECK(!st_proof_ok(key, 's', b, a, str_of(proof, ST_PROOF)));
-	CHECK(!st_proof_ok(STR("another key of the right length."), 's', a, b,
-	    str_of(proof, ST_PROOF)));
-	CHECK(!st_proof_ok(key, 's', a, b, str_of(proof, ST_PROOF - 1)));
-	proof[31] ^= 1;
-	CHECK(!st_proof_ok(key, 's', a, b, str_of(proof, ST_PROOF)));
-}
-
 CU_MAIN("group",
     {"the_majority_index_is_what_most_have",
 	the_majority_index_is_what_most_have},
     {"only_an_entry_of_the_own_term_commits",
 	only_an_entry_of_the_own_term_commits},
     {"a_group_record_is_what_it_was", a_group_record_is_what_it_was},
-    {"keys_of_a_group_are_what_they_were", keys_of_a_group_are_what_they_were},
-    {"a_proof_fits_one_side_one_key_and_two_nonces",
-	a_proof_fits_one_side_one_key_and_two_nonces})
+    {"keys_of_a_group_are_what_they_were", keys_of_a_group_are_what_they_were})

@@ -84,9 +84,8 @@ addr_is_local(const struct sockaddr *sa)
 
 /* ---- names ---- */
 
-/* "host:port" or "[host]:port"; NULL or why not. */
-static const char *
-split(const char *text, char *host, size_t host_max, const char **port)
+const char *
+addr_split(const char *text, char host[ADDR_HOST_MAX], const char **port)
 {
 	const char *colon = strrchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
@@ -98,7 +97,7 @@ split(const char *text, char *host, size_t host_max, const char **port)
 		text++;
 		n -= 2;
 	}
-	if (n >= host_max)
+	if (n >= ADDR_HOST_MAX)
 		return "host name too long";
 	if (!str_u64(str_c(colon + 1), &number) || number == 0 ||
 	    number > 65535)
@@ -114,7 +113,7 @@ resolve(const char *text, struct addrs *out)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 	const char *port, *why;
-	char host[256];
+	char host[ADDR_HOST_MAX];
 	int r;
 
 	out->n = 0;
@@ -124,7 +123,7 @@ resolve(const char *text, struct addrs *out)
 	}
 	if (strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0)
 		return "bad path";
-	why = split(text, host, sizeof host, &port);
+	why = addr_split(text, host, &port);
 	if (why)
 		return why;
 	r = getaddrinfo(host, port, &hints, &found);

@@ -31,6 +31,10 @@ struct addrs {
 bool addr_parse(const char *text, struct addr *out);
 /* Also names, by asking the resolver, which may block: for start-up. */
 struct err *addr_resolve(struct arena *a, const char *text, struct addrs *out);
+/* "host:port" or "[host]:port" into its parts; NULL, or why not. */
+#define ADDR_HOST_MAX 256
+const char *addr_split(
+    const char *text, char host[ADDR_HOST_MAX], const char **port);
 /* As text, in `a`. */
 const char *addr_text(
     struct arena *a, const struct sockaddr *sa, socklen_t len);

@@ -24,7 +24,7 @@ void world_real_free(struct world *w);
  * ignored from the first world_real_new on.) */
 void world_real_on_signal(
     struct world *w, void (*fn)(void *arg, int sig), void *arg);
-/* For the HTTP files, which use evhttp directly. */
+/* For http.c, which uses evhttp directly. */
 struct event_base *world_real_base(struct world *w);
 /* Starts a thread; the name shows in ps. Never fails (ends the process). */
 void world_real_thread(

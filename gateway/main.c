@@ -1,14 +1,13 @@
-/* The program skaidb-gateway.  Exit status: 0 after a stop, 1 when it could not
- * start, 2 for wrong settings. */
+/* The program skaidb-gateway. */
+#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include "base/log.h"
+#include "base/program.h"
 #include "base/world_real.h"
-#include "gateway/program.h"
+#include "cluster/handshake.h"
 #include "gateway/server.h"
 
-#define PROGRAM "skaidb-gateway"
+#define KEY_FILE_MAX 4096
 
 static const struct conf_item items[] = {
     {"seeds", CONF_TEXT, "127.0.0.1:7433", 0, 0, "ADDRS",
@@ -19,79 +18,68 @@ static const struct conf_item items[] = {
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };
 
-struct program {
-	struct world *world;
+struct gateway {
+	struct program program;
 	struct gw_server *server;
 };
 
-static void
-stopped_ev(void *arg)
+static struct err *
+key_load(struct arena *a, const char *path, struct str *key)
 {
-	struct program *p = arg;
+	char text[KEY_FILE_MAX];
+	FILE *f = *path ? fopen(path, "re") : NULL;
+	size_t n;
 
-	world_real_stop(p->world);
-}
-
-static void
-signal_ev(void *arg, int sig)
-{
-	struct program *p = arg;
-
-	LOG(p->world, LOG_INFO, "main", "signal", "number=%d", sig);
-	gw_server_stop(p->server, stopped_ev, p);
+	if (!f)
+		return err_hint(
+		    ERR(a, ERRCODE_CONFIG_FILE_ERROR,
+			"could not read the cluster key file \"%s\": %s", path,
+			*path ? strerror(errno) : "none is named"),
+		    "Copy the file that the first node made, and name it "
+		    "with --cluster-key-file.");
+	n = fread(text, 1, sizeof text, f);
+	(void)fclose(f);
+	return cl_cluster_key_parse(a, path, str_of(text, n), key);
 }
 
 static struct err *
 start(struct program *p, struct arena *a, const struct conf *c)
 {
+	struct gateway *g = (void *)p;
 	struct gw_server_conf sc;
 
-	TRY(gw_program_log_level(a, c));
 	gw_server_conf_read(c, &sc);
 	sc.worker.seeds = conf_text(c, "seeds");
 	if (!*sc.worker.seeds)
 		return ERR(a, ERRCODE_CONFIG_FILE_ERROR, "no seeds are named");
-	TRY(gw_program_key(
-	    a, conf_text(c, "cluster.key_file"), &sc.worker.peer.key));
+	TRY(key_load(a, conf_text(c, "cluster.key_file"), &sc.worker.peer.key));
 	p->world = world_real_new("gateway", NULL);
-	TRY(gw_server_start(p->world, a, &sc, &p->server));
-	TRY(gw_program_pid(a, c));
-	world_real_on_signal(p->world, signal_ev, p);
-	return NULL;
+	return gw_server_start(p->world, a, &sc, &g->server);
 }
 
-static int
-run(struct arena *a, const struct conf *c)
+static void
+stopped_ev(void *arg)
 {
-	struct program p = {NULL, NULL};
-	struct err *e = start(&p, a, c);
+	struct gateway *g = arg;
 
-	if (e) {
-		gw_program_error(PROGRAM, e);
-		return 1;
-	}
-	world_real_run(p.world);
-	gw_program_pid_remove(c);
-	return 0;
+	world_real_stop(g->program.world);
+}
+
+static void
+stop(struct program *p)
+{
+	struct gateway *g = (void *)p;
+
+	gw_server_stop(g->server, stopped_ev, g);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct arena *a = arena_new(NULL, "main");
-	struct conf *c;
-	struct err *e = conf_load(a, PROGRAM, items, argc, argv, &c);
-	int status = 0;
+	struct gateway g = {.program = {.name = "skaidb-gateway",
+				.items = items,
+				.start = start,
+				.stop = stop}};
 
-	if (e) {
-		gw_program_error(PROGRAM, e);
-		status = 2;
-	} else if (conf_action(c) != CONF_RUN) {
-		conf_show(c, conf_action(c));
-	} else {
-		status = run(a, c);
-	}
-	/* After a failed start threads may still run. */
-	(void)fflush(NULL);
-	_exit(status);
+	program_main(&g.program, argc, argv);
 }

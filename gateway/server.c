@@ -1,9 +1,9 @@
 #include "gateway/server.h"
 
+#include "base/http.h"
 #include "base/log.h"
 #include "base/stream.h"
 #include "base/world_real.h"
-#include "gateway/http.h"
 
 #define SERVER_MAGIC  0x73727672u
 #define LISTENERS_MAX 16
@@ -299,11 +299,24 @@ server_listen(struct gw_server *s, struct arena *a)
 	return NULL;
 }
 
+static bool
+page_ready(void *arg)
+{
+	return gw_server_ready(arg);
+}
+
+static void
+page_status(void *arg, struct buf *out)
+{
+	gw_server_status(arg, out);
+}
+
 struct err *
 gw_server_start(struct world *w, struct arena *a,
     const struct gw_server_conf *conf, struct gw_server **out)
 {
 	struct gw_server *s = NEW(w->arena, struct gw_server);
+	struct http_pages pages = {page_ready, page_status, s};
 
 	ASSERT(conf->threads > 0);
 	*out = s;
@@ -317,7 +330,7 @@ gw_server_start(struct world *w, struct arena *a,
 	/* A taken port is found before there are threads to end. */
 	TRY(server_listen(s, a));
 	if (*conf->http)
-		TRY(gw_http_start(w, a, conf->http, s));
+		TRY(http_serve(w, a, conf->http, &pages));
 	for (uint32_t i = 0; i < conf->threads; i++)
 		seat_start(s, i);
 	return NULL;

@@ -66,5 +66,7 @@ struct gw_worker *gw_server_control(const struct gw_server *s);
 const struct gw_probe *gw_server_probe(const struct gw_server *s);
 /* Knows the catalog, and does not stop. */
 bool gw_server_ready(const struct gw_server *s);
+/* The status page, as base/http.h wants it. */
+void gw_server_status(const struct gw_server *s, struct buf *json);
 
 #endif

@@ -1,9 +1,9 @@
+#include "gateway/server.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "base/metrics.h"
-#include "gateway/http.h"
-#include "gateway/server.h"
 
 static json_t *
 text(struct str s)
@@ -139,7 +139,7 @@ status_json(const struct gw_server *s)
 }
 
 void
-gw_status_json(const struct gw_server *s, struct buf *out)
+gw_server_status(const struct gw_server *s, struct buf *out)
 {
 	json_t *j = status_json(s);
 	char *t = json_dumps(j, JSON_INDENT(2) | JSON_PRESERVE_ORDER);

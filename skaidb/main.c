@@ -2,21 +2,13 @@
  * socket in the data directory that speaks the normal node protocol.  The main
  * thread has the gateway's listeners, signals and HTTP; the node has a thread
  * of its own, as has each worker.  A stop drains the gateway, then the node.
- *
- * Exit status: 0 after a stop, 1 when it could not start, 2 for wrong
- * settings, ENGINE_WT_EXIT when the engine failed. */
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/log.h"
+ * Exit status also ENGINE_WT_EXIT, when the engine failed. */
+#include "base/program.h"
 #include "base/world_real.h"
-#include "gateway/program.h"
 #include "gateway/server.h"
 #include "storage/datadir.h"
 #include "storage/engine_wt.h"
 #include "storage/node.h"
-
-#define PROGRAM "skaidb"
 
 static const struct conf_item items[] = {
     {"dir", CONF_TEXT, "./data", 0, 0, "DIR",
@@ -38,13 +30,12 @@ static const struct conf_item items[] = {
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };
 
-struct program {
-	struct world *world; /* main thread */
+struct skaidb {
+	struct program program; /* its world: the gateway's */
 	struct gw_server *server;
 	struct world *node_world;
 	void *node_thread;
 	struct st_node *node; /* its thread's, once that runs */
-	int status;           /* of the process */
 };
 
 /* ---- the node's end, as the main thread learns of it ---- */
@@ -52,64 +43,63 @@ struct program {
 static void
 node_over_ev(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	world_real_join(p->node_thread);
-	world_real_free(p->node_world);
-	world_real_stop(p->world);
+	world_real_join(s->node_thread);
+	world_real_free(s->node_world);
+	world_real_stop(s->program.world);
 }
 
 static void
 node_failed_here_ev(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	p->status = 1;
-	world_real_stop(p->world);
+	s->program.status = 1;
+	world_real_stop(s->program.world);
 }
 
 /* On the node's thread. */
 static void
 node_failed_ev(void *arg, const struct err *e)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	gw_program_error(PROGRAM, e);
-	world_real_call(p->world, node_failed_here_ev, p);
+	program_error(&s->program, e);
+	world_real_call(s->program.world, node_failed_here_ev, s);
 }
 
 static void
 node_stopped_ev(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	world_real_stop(p->node_world);
-	world_real_call(p->world, node_over_ev, p);
+	world_real_stop(s->node_world);
+	world_real_call(s->program.world, node_over_ev, s);
 }
 
 static void
 node_stop_ev(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	st_node_stop(p->node);
+	st_node_stop(s->node);
 }
 
 static void
 gateway_stopped_ev(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	world_real_call(p->node_world, node_stop_ev, p);
+	world_real_call(s->node_world, node_stop_ev, s);
 }
 
 static void
-signal_ev(void *arg, int sig)
+stop(struct program *p)
 {
-	struct program *p = arg;
+	struct skaidb *s = (void *)p;
 
-	LOG(p->world, LOG_INFO, "main", "signal", "number=%d", sig);
-	gw_server_stop(p->server, gateway_stopped_ev, p);
+	gw_server_stop(s->server, gateway_stopped_ev, s);
 }
 
 /* ---- starting ---- */
@@ -117,9 +107,9 @@ signal_ev(void *arg, int sig)
 static void
 node_thread(void *arg)
 {
-	struct program *p = arg;
+	struct skaidb *s = arg;
 
-	world_real_run(p->node_world);
+	world_real_run(s->node_world);
 }
 
 static void
@@ -144,27 +134,27 @@ node_conf(const struct conf *c, struct arena *a, const char *socket,
 }
 
 static struct err *
-start_node(struct program *p, struct arena *a, const struct st_conf *sc)
+start_node(struct skaidb *s, struct arena *a, const struct st_conf *sc)
 {
 	struct st_events ev = {
-	    .failed = node_failed_ev, .stopped = node_stopped_ev, .arg = p};
+	    .failed = node_failed_ev, .stopped = node_stopped_ev, .arg = s};
 
-	p->node_world = world_real_new("node", engine_wt_open);
-	TRY(st_node_start(p->node_world, a, sc, &ev, &p->node));
-	world_real_thread("node", node_thread, p, &p->node_thread);
+	s->node_world = world_real_new("node", engine_wt_open);
+	TRY(st_node_start(s->node_world, a, sc, &ev, &s->node));
+	world_real_thread("node", node_thread, s, &s->node_thread);
 	return NULL;
 }
 
 static struct err *
 start(struct program *p, struct arena *a, const struct conf *c)
 {
+	struct skaidb *s = (void *)p;
 	const char *dir = conf_text(c, "dir");
 	const char *socket = arena_printf(a, "unix:%s/node.sock", dir);
 	struct gw_server_conf gc;
 	struct st_conf sc;
 	uint8_t random[32];
 
-	TRY(gw_program_log_level(a, c));
 	p->world = world_real_new("skaidb", NULL);
 	node_conf(c, a, socket, &sc);
 	world_random(p->world, random, sizeof random);
@@ -174,45 +164,17 @@ start(struct program *p, struct arena *a, const struct conf *c)
 	gw_server_conf_read(c, &gc);
 	gc.worker.seeds = socket;
 	gc.worker.peer.key = sc.key;
-	TRY(start_node(p, a, &sc));
-	TRY(gw_server_start(p->world, a, &gc, &p->server));
-	TRY(gw_program_pid(a, c));
-	world_real_on_signal(p->world, signal_ev, p);
-	return NULL;
-}
-
-static int
-run(struct arena *a, const struct conf *c)
-{
-	struct program p = {.status = 0};
-	struct err *e = start(&p, a, c);
-
-	if (e) {
-		gw_program_error(PROGRAM, e);
-		return 1;
-	}
-	world_real_run(p.world);
-	gw_program_pid_remove(c);
-	return p.status;
+	TRY(start_node(s, a, &sc));
+	return gw_server_start(p->world, a, &gc, &s->server);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct arena *a = arena_new(NULL, "main");
-	struct conf *c;
-	struct err *e = conf_load(a, PROGRAM, items, argc, argv, &c);
-	int status = 0;
+	struct skaidb s = {.program = {.name = "skaidb",
+			       .items = items,
+			       .start = start,
+			       .stop = stop}};
 
-	if (e) {
-		gw_program_error(PROGRAM, e);
-		status = 2;
-	} else if (conf_action(c) != CONF_RUN) {
-		conf_show(c, conf_action(c));
-	} else {
-		status = run(a, c);
-	}
-	/* After a failed start threads may still run. */
-	(void)fflush(NULL);
-	_exit(status);
+	program_main(&s.program, argc, argv);
 }

@@ -4,6 +4,9 @@
 #include "base/log.h"
 #include "base/stream.h"
 #include "base/world_real.h"
+#include "expr/datetime.h"
+#include "expr/regex.h"
+#include "sql/parse.h"
 
 #define SERVER_MAGIC  0x73727672u
 #define LISTENERS_MAX 16
@@ -252,6 +255,9 @@ seat_thread(void *arg)
 	struct seat *seat = arg;
 
 	world_real_run(seat->world);
+	/* What expr keeps per thread. */
+	ex_regex_fini();
+	dt_zones_fini();
 }
 
 static void
@@ -320,6 +326,7 @@ gw_server_start(struct world *w, struct arena *a,
 
 	ASSERT(conf->threads > 0);
 	*out = s;
+	TRY(sql_parser_selftest(a));
 	s->magic = SERVER_MAGIC;
 	s->world = w;
 	s->conf = *conf;

@@ -5,17 +5,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fiber.h"
 #include "base/metrics.h"
 #include "base/real_int.h"
-
-/* libevent's clock stands still while the machine sleeps and ours does not:
- * no timer is asked for further ahead than this, so that after a suspend they
- * are late by this at most. */
-#define ARM_MAX_US 1000000u
 
 struct call {
 	void (*fn)(void *arg);
@@ -57,6 +53,11 @@ struct real_world {
 	struct event_base *base;
 	struct event *tick;
 	bool ticking;
+	/* A timer of our own: libevent's takes a system call in every turn, and
+	 * its clock stands still while the machine sleeps. */
+	int alarm_fd;
+	struct event *alarm_ev;
+	uint64_t alarm_us; /* when it rings; WORLD_FOREVER = not set */
 	struct event *call_ev;
 	struct event *signals[2];
 	void (*signal_fn)(void *arg, int sig);
@@ -81,27 +82,36 @@ real(struct world *w)
 	return r;
 }
 
+/* Only ever brought forward: one that rings early does no harm, and most of
+ * what is waited for comes before its deadline. */
+static void
+set_alarm(struct real_world *r, uint64_t when_us)
+{
+	struct itimerspec at = {
+	    .it_value = {.tv_sec = (time_t)(when_us / 1000000),
+		.tv_nsec = (long)(when_us % 1000000) * 1000}};
+
+	if (when_us >= r->alarm_us)
+		return;
+	r->alarm_us = when_us;
+	ASSERT(timerfd_settime(r->alarm_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0);
+}
+
 static void
 real_arm(struct world *w, uint64_t when_us)
 {
 	struct real_world *r = real(w);
-	struct timeval tv = {0, 0};
-	uint64_t now_us, wait_us = 0;
+	struct timeval now = {0, 0};
 
-	/* What a turn left over waits for the sockets: an event made active by
-	 * itself would run again before the loop looks at them. */
-	if (when_us == 0 && !r->ticking) {
+	if (when_us != 0)
+		set_alarm(r, when_us);
+	else if (!r->ticking)
 		event_active(r->tick, EV_TIMEOUT, 0);
-		return;
-	}
-	now_us = clock_mono_us();
-	if (when_us > now_us)
-		wait_us = when_us - now_us;
-	if (wait_us > ARM_MAX_US)
-		wait_us = ARM_MAX_US;
-	tv.tv_sec = (time_t)(wait_us / 1000000);
-	tv.tv_usec = (suseconds_t)(wait_us % 1000000);
-	event_add(r->tick, &tv);
+	else
+		/* What a turn left over waits for the sockets: an event made
+		 * active by itself would run again before the loop looks at
+		 * them. */
+		event_add(r->tick, &now);
 }
 
 static void
@@ -115,6 +125,19 @@ tick_ev(evutil_socket_t fd, short what, void *arg)
 	sched_run(r->w.sched);
 	r->ticking = false;
 	metric_time(M_LOOP_TURN, clock_mono_us() - start_us);
+}
+
+static void
+alarm_ev(evutil_socket_t fd, short what, void *arg)
+{
+	struct real_world *r = TAKE(struct real_world, arg, REAL_WORLD_MAGIC);
+	uint64_t n;
+
+	/* It may have been set anew since it rang. */
+	if (read(fd, &n, sizeof n) != sizeof n)
+		return;
+	r->alarm_us = WORLD_FOREVER;
+	tick_ev(-1, what, arg);
 }
 
 /* ---- calls from other threads ---- */
@@ -201,13 +224,21 @@ base_new(void)
 	struct event_base *base;
 
 	ASSERT(conf);
-	/* One thread per loop: no locks. Timers to the microsecond. */
-	event_config_set_flag(
-	    conf, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+	/* One thread per loop: no locks. */
+	event_config_set_flag(conf, EVENT_BASE_FLAG_NOLOCK);
 	base = event_base_new_with_config(conf);
 	event_config_free(conf);
 	ASSERT(base);
 	return base;
+}
+
+static struct event *
+watch(struct real_world *r, int fd, event_callback_fn fn)
+{
+	struct event *ev = event_new(r->base, fd, EV_READ | EV_PERSIST, fn, r);
+
+	ASSERT(ev && event_add(ev, NULL) == 0);
+	return ev;
 }
 
 struct world *
@@ -229,10 +260,12 @@ world_real_new(const char *name,
 	r->base = base_new();
 	r->tick = event_new(r->base, -1, 0, tick_ev, r);
 	r->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	ASSERT(r->tick && r->call_fd >= 0);
-	r->call_ev =
-	    event_new(r->base, r->call_fd, EV_READ | EV_PERSIST, call_ev, r);
-	ASSERT(r->call_ev && event_add(r->call_ev, NULL) == 0);
+	r->alarm_fd =
+	    timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	r->alarm_us = WORLD_FOREVER;
+	ASSERT(r->tick && r->call_fd >= 0 && r->alarm_fd >= 0);
+	r->call_ev = watch(r, r->call_fd, call_ev);
+	r->alarm_ev = watch(r, r->alarm_fd, alarm_ev);
 	ASSERT(pthread_mutex_init(&r->lock, NULL) == 0);
 	r->call_arena = arena_new(NULL, "calls");
 	list_init(&r->lookups.running);
@@ -260,7 +293,8 @@ world_real_free(struct world *w)
 {
 	struct real_world *r = real(w);
 	struct event_base *base = r->base;
-	struct event *tick = r->tick;
+	struct event *tick = r->tick, *alarm = r->alarm_ev;
+	int alarm_fd = r->alarm_fd;
 	struct arena *calls = r->call_arena, *lookups = r->lookups.arena;
 
 	addr_lookups_join(&r->lookups);
@@ -276,6 +310,8 @@ world_real_free(struct world *w)
 	arena_free(lookups);
 	arena_free(calls);
 	event_free(tick);
+	event_free(alarm);
+	close(alarm_fd);
 	event_base_free(base);
 }
 

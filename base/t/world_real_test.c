@@ -49,16 +49,31 @@ a_timer_fires_in_time(void)
 }
 
 static void
-a_timer_beyond_the_longest_wait_fires(void)
+count_ev(void *arg)
 {
-	struct timer t = {0};
+	++*(int *)arg;
+}
+
+/* The system's timer is only brought forward, and rings for those too that were
+ * cleared meanwhile. */
+static void
+timers_after_a_cleared_one_fire_in_time(void)
+{
+	struct timer never = {0}, first = {0}, last = {0};
+	int n_never = 0, n_first = 0;
 	uint64_t start;
 
 	w = world_real_new("timer", NULL);
 	start = world_mono_us(w);
-	timer_set(w, &t, start + 1100000, stop_ev, NULL);
+	timer_set(w, &last, start + 60000, stop_ev, NULL);
+	timer_set(w, &never, start + 10000, count_ev, &n_never);
+	timer_set(w, &first, start + 30000, count_ev, &n_first);
+	timer_clear(w, &never);
 	world_real_run(w);
-	CHECK(world_mono_us(w) >= start + 1100000);
+	CHECK(world_mono_us(w) >= start + 60000);
+	CHECK(world_mono_us(w) < start + 2000000);
+	CHECK(n_never == 0);
+	CHECK(n_first == 1);
 	world_real_free(w);
 }
 
@@ -184,8 +199,8 @@ fibers_take_turns_on_a_real_loop(void)
 
 CU_MAIN("world_real", {"clocks_and_random_move", clocks_and_random_move},
     {"a_timer_fires_in_time", a_timer_fires_in_time},
-    {"a_timer_beyond_the_longest_wait_fires",
-	a_timer_beyond_the_longest_wait_fires},
+    {"timers_after_a_cleared_one_fire_in_time",
+	timers_after_a_cleared_one_fire_in_time},
     {"calls_of_other_threads_arrive_in_order",
 	calls_of_other_threads_arrive_in_order},
     {"signals_run_on_the_loop", signals_run_on_the_loop},

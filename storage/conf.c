@@ -23,7 +23,7 @@ const struct conf_item st_conf_items[] = {
 	"Slots of a cluster being formed: a power of two, fixed for ever."},
     {"replication", CONF_INT, "1", 1, 16, "N",
 	"Copies of each row in a cluster being formed."},
-    {"user", CONF_TEXT, "", 0, 0, "NAME",
+    {"bootstrap_user", CONF_TEXT, "", 0, 0, "NAME",
 	"Superuser and database made, beside postgres, in a cluster being "
 	"formed."},
     {"http_listen", CONF_TEXT, "", 0, 0, "ADDR",
@@ -107,7 +107,7 @@ st_conf_read(const struct conf *c, struct st_conf *out)
 	out->join = conf_text(c, "join");
 	out->slots = (uint32_t)conf_int(c, "slots");
 	out->replication = (uint32_t)conf_int(c, "replication");
-	out->bootstrap_user = conf_text(c, "user");
+	out->bootstrap_user = conf_text(c, "bootstrap_user");
 	out->cache_bytes = (uint64_t)conf_int(c, "storage.cache");
 	out->log_file_bytes = (uint64_t)conf_int(c, "storage.log_file");
 	out->checkpoint_log_bytes =

@@ -60,7 +60,7 @@ struct dch_pattern {
 	size_t n;
 };
 
-struct err *dch_parse(
+struct err *ex_dch_parse(
     const struct ex_ctx *ctx, struct str s, struct dch_pattern *p);
 
 #endif

@@ -140,7 +140,7 @@ keyword(struct str s, struct dch_token *t)
 #define PATTERN_MAX 4096
 
 struct err *
-dch_parse(const struct ex_ctx *ctx, struct str s, struct dch_pattern *p)
+ex_dch_parse(const struct ex_ctx *ctx, struct str s, struct dch_pattern *p)
 {
 	*p = (struct dch_pattern){0};
 	if (s.len > PATTERN_MAX)

@@ -334,7 +334,7 @@ print(const struct ex_ctx *ctx, struct str pattern, const struct fields *f,
 	struct dch_pattern p;
 	struct buf b;
 
-	TRY(dch_parse(ctx, pattern, &p));
+	TRY(ex_dch_parse(ctx, pattern, &p));
 	if (!p.n)
 		return NULL; /* an empty pattern gives NULL */
 	buf_init(&b, ctx->arena);

@@ -443,7 +443,7 @@ scan(struct scan *k, struct str pattern, int64_t *days, int64_t *us)
 	struct dch_pattern p;
 
 	k->month = k->day = 1;
-	TRY(dch_parse(k->ctx, pattern, &p));
+	TRY(ex_dch_parse(k->ctx, pattern, &p));
 	for (size_t i = 0; i < p.n && k->s.len; i++) {
 		if (p.token[i].kind == DCH_TEXT)
 			literal(k, p.token[i].text);

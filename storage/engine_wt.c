@@ -929,7 +929,7 @@ open_engine(struct engine_wt *e, struct arena *a)
 	int r;
 
 	TRY(refuse_full_disk(e, a));
-	TRY(wal_check(a, e->dir));
+	TRY(st_wal_check(a, e->dir));
 	r = try_open(e, a, "");
 	if (r == WT_TRY_SALVAGE)
 		TRY(open_by_salvage(e, a));

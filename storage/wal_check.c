@@ -15,7 +15,7 @@
 #define RECORD_MAX (1u << 30)
 
 uint32_t
-wal_crc32c(uint32_t crc, const void *p, size_t n)
+st_wal_crc32c(uint32_t crc, const void *p, size_t n)
 {
 	static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede,
 	    0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
@@ -68,9 +68,9 @@ record_at(const uint8_t *p, size_t left)
 	len = le32toh(len);
 	if (len < ALIGN || len % ALIGN || len > left || len > RECORD_MAX)
 		return 0;
-	got = wal_crc32c(0, p, 4);
-	got = wal_crc32c(got, no_crc, 4);
-	got = wal_crc32c(got, p + 8, len - 8);
+	got = st_wal_crc32c(0, p, 4);
+	got = st_wal_crc32c(got, no_crc, 4);
+	got = st_wal_crc32c(got, p + 8, len - 8);
 	return got == le32toh(crc) ? len : 0;
 }
 
@@ -200,7 +200,7 @@ list_files(struct arena *a, const char *dir, struct log_file **files, size_t *n)
 }
 
 struct err *
-wal_check(struct arena *a, const char *dir)
+st_wal_check(struct arena *a, const char *dir)
 {
 	struct check c = {.arena = a};
 	struct log_file *files;

@@ -9,10 +9,10 @@
 #include "base/err.h"
 
 /* CRC-32C (Castagnoli). */
-uint32_t wal_crc32c(uint32_t crc, const void *p, size_t n);
+uint32_t st_wal_crc32c(uint32_t crc, const void *p, size_t n);
 
 /* NULL: the log is whole, or ends in a torn tail as crashes leave it. XX001: a
  * damaged record has valid ones behind it. No log files at all is fine. */
-struct err *wal_check(struct arena *a, const char *dir);
+struct err *st_wal_check(struct arena *a, const char *dir);
 
 #endif

@@ -67,15 +67,16 @@ put_record(uint8_t *at, uint32_t len)
 	memset(at, 0x5a, len);
 	memcpy(at, &len, 4);
 	memset(at + 4, 0, 4);
-	crc = wal_crc32c(0, at, len);
+	crc = st_wal_crc32c(0, at, len);
 	memcpy(at + 4, &crc, 4);
 }
 
 static void
 the_checksum_is_crc32c(void)
 {
-	CHECK(wal_crc32c(0, "123456789", 9) == 0xe3069283u);
-	CHECK(wal_crc32c(wal_crc32c(0, "1234", 4), "56789", 5) == 0xe3069283u);
+	CHECK(st_wal_crc32c(0, "123456789", 9) == 0xe3069283u);
+	CHECK(st_wal_crc32c(st_wal_crc32c(0, "1234", 4), "56789", 5) ==
+	      0xe3069283u);
 }
 
 static void
@@ -84,34 +85,34 @@ a_torn_tail_passes_and_damage_before_a_record_does_not(void)
 	static uint8_t log[8192];
 
 	begin();
-	CHECK(wal_check(arena, dir) == NULL); /* no log at all */
+	CHECK(st_wal_check(arena, dir) == NULL); /* no log at all */
 	memset(log, 0, sizeof log);
 	put_record(log, 128);
 	put_record(log + 128, 256);
 	put_record(log + 384, 128);
 	write_file("WiredTigerLog.0000000001", log, sizeof log);
-	CHECK(wal_check(arena, dir) == NULL);
+	CHECK(st_wal_check(arena, dir) == NULL);
 	/* The last record is torn. */
 	log[400] ^= 1;
 	write_file("WiredTigerLog.0000000001", log, sizeof log);
-	CHECK(wal_check(arena, dir) == NULL);
+	CHECK(st_wal_check(arena, dir) == NULL);
 	log[400] ^= 1;
 	/* One in the middle is damaged. */
 	log[200] ^= 1;
 	write_file("WiredTigerLog.0000000001", log, sizeof log);
-	CHECK(err_is(wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
+	CHECK(err_is(st_wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
 	log[200] ^= 1;
 	/* A hole that nothing was ever written to, in the newest file. */
 	memset(log + 128, 0, 256);
 	write_file("WiredTigerLog.0000000001", log, sizeof log);
-	CHECK(wal_check(arena, dir) == NULL);
+	CHECK(st_wal_check(arena, dir) == NULL);
 	/* The same with a later file is damage. */
 	write_file("WiredTigerLog.0000000002", log, 128);
-	CHECK(err_is(wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
+	CHECK(err_is(st_wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
 	/* A whole file with zeros behind is not. */
 	put_record(log + 128, 256);
 	write_file("WiredTigerLog.0000000001", log, sizeof log);
-	CHECK(wal_check(arena, dir) == NULL);
+	CHECK(st_wal_check(arena, dir) == NULL);
 	end();
 }
 
@@ -168,14 +169,14 @@ a_damaged_log_is_not_opened(void)
 	rig_open(&r);
 	rig_run(&r, write_rows);
 	MUST(copy_log(r.dir, "WiredTigerLog.0000000001") > 0);
-	CHECK(wal_check(arena, dir) == NULL);
+	CHECK(st_wal_check(arena, dir) == NULL);
 	rig_close(&r);
 	/* A bad byte in the middle, with acknowledged writes behind it. */
 	fd = open(in_dir("WiredTigerLog.0000000001"), O_RDWR);
 	MUST(fd >= 0);
 	MUST(pwrite(fd, "X", 1, 200000) == 1);
 	close(fd);
-	CHECK(err_is(wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
+	CHECK(err_is(st_wal_check(arena, dir), ERRCODE_DATA_CORRUPTED));
 	write_file("VERSION", ST_DATA_VERSION, strlen(ST_DATA_VERSION));
 	write_file("WiredTiger", "x", 1);
 	r.conf.dir = dir;

@@ -189,9 +189,7 @@ def wrong_settings_are_named():
 
 
 def after():
-    for p in cluster.nodes + cluster.gateways:
-        if not p.alive():
-            p.start()
+    cluster.revive()
 
 
 try:

@@ -145,9 +145,7 @@ def a_session_outlives_a_restarted_node():
 
 
 def after():
-    for p in cluster.nodes + cluster.gateways:
-        if not p.alive():
-            p.start()
+    cluster.revive()
 
 
 try:

@@ -147,7 +147,11 @@ class Cluster:
         self.nodes, self.gateways = [], []
         self.shape = (nodes, gateways)
         self.options = options
-        self.start()
+        try:
+            self.start()
+        except Exception as e:
+            self.__exit__(type(e))
+            raise
 
     def command(self, *more):
         return subprocess.run([START, "--no-build", "--dir", self.dir] +
@@ -185,13 +189,23 @@ class Cluster:
         if self.own_dir and "KEEP" not in os.environ:
             shutil.rmtree(self.dir, ignore_errors=True)
 
+    def revive(self):
+        """Starts what is down again, which is nothing after a good claim."""
+        down = [p for p in self.nodes + self.gateways if not p.alive()]
+        if down:
+            self.show_logs()
+        for p in down:
+            p.start()
+        check(not down, "ended by themselves or were left so:",
+              [p.name for p in down])
+
     def show_logs(self):
         for name in sorted(os.listdir(self.dir)):
             if name.endswith(".log"):
                 with open(os.path.join(self.dir, name), "rb") as f:
                     lines = f.read().decode(errors="replace").splitlines()
                 print("-- %s" % name)
-                print("\n".join(lines[-8:]))
+                print("\n".join(lines[-15:]))
 
     def connect(self, gateway=0, **more):
         c = psycopg2.connect(

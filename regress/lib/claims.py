@@ -47,30 +47,38 @@ def wait_for(cond, seconds, what):
         time.sleep(0.02)
 
 
+def _run(step, name):
+    """Runs one function of a claim; whether it went through."""
+    try:
+        if step:
+            step()
+        return True
+    except Exception as e:
+        print("FAIL %s: %s" % (name, e))
+        if not isinstance(e, Failed):
+            traceback.print_exc(file=sys.stdout)
+        return False
+
+
 def main(before=None, after=None):
-    """before() and after() run around each claim."""
+    """before() and after() run around each claim; after() also when the claim
+    does not hold."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     passed = failed = 0
     for fn in _claims:
-        if wanted not in fn.__name__:
+        name = fn.__name__
+        if wanted not in name:
             continue
         begin = time.monotonic()
-        try:
-            if before:
-                before()
-            try:
-                fn()
-            finally:
-                if after:
-                    after()
-        except Exception as e:
-            failed += 1
-            print("FAIL %s: %s" % (fn.__name__, e))
-            if not isinstance(e, Failed):
-                traceback.print_exc(file=sys.stdout)
-        else:
+        holds = _run(before, name)
+        if holds:
+            holds = _run(fn, name)
+            holds = _run(after, name + ", after it") and holds
+        if holds:
             passed += 1
-            print("ok %s (%.1f s)" % (fn.__name__, time.monotonic() - begin))
+            print("ok %s (%.1f s)" % (name, time.monotonic() - begin))
+        else:
+            failed += 1
         sys.stdout.flush()
     print("%d passed, %d failed" % (passed, failed))
     sys.exit(1 if failed or not passed else 0)

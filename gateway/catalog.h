@@ -22,9 +22,10 @@ uint64_t gw_catalog_version(const struct gw_catalog *c);
  * deadline or when cancelled. */
 bool gw_catalog_wait(
     struct gw_catalog *c, uint64_t version, uint64_t deadline_us);
-/* Asks the catalog's leader how new the catalog is, and waits until the snapshot
- * is as new as that: true when it is. For who is about to say that something
- * does not exist, which another gateway may just have made. In a fiber. */
+/* Asks the catalog's leader how new the catalog is, and waits until the
+ * snapshot is as new as that: true when it is. For who is about to say that
+ * something does not exist, which another gateway may just have made. In a
+ * fiber. */
 bool gw_catalog_confirm(struct gw_catalog *c, uint64_t deadline_us);
 /* A node refused something for what it knows and we do not: asks again now,
  * another node if need be. */

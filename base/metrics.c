@@ -51,7 +51,6 @@ static struct metric_block dead;    /* counters of ended ones */
 static pthread_key_t block_key;
 static pthread_once_t block_once = PTHREAD_ONCE_INIT;
 static _Thread_local struct metric_block own;
-static _Thread_local struct metric_block *used;
 
 static uint64_t
 get(const struct metric_block *b, unsigned at)
@@ -117,28 +116,13 @@ register_own(void)
 		blocks = &own;
 	}
 	pthread_mutex_unlock(&lock);
-	return used = &own;
+	return &own;
 }
 
 static inline struct metric_block *
 block(void)
 {
-	return used ? used : register_own();
-}
-
-struct metric_block *
-metrics_block_new(struct arena *a)
-{
-	return NEW(a, struct metric_block);
-}
-
-struct metric_block *
-metrics_use(struct metric_block *b)
-{
-	struct metric_block *before = used == &own ? NULL : used;
-
-	used = b ? b : register_own();
-	return before;
+	return own.registered ? &own : register_own();
 }
 
 void
@@ -191,8 +175,6 @@ sum(unsigned at, bool peak)
 {
 	uint64_t total = get(&dead, at);
 
-	if (used && used != &own)
-		return get(used, at);
 	for (const struct metric_block *b = blocks; b; b = b->next)
 		total = merge(total, get(b, at), peak);
 	return total;

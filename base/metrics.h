@@ -1,7 +1,6 @@
 /* Metrics: counters, gauges and histograms, listed once in base/metrics.def
  * (name, kind, unit, one sentence).  Each thread counts into its own block with
- * plain adds; a scrape sums the blocks. In the simulator a world has a block of
- * its own. */
+ * plain adds; a scrape sums the blocks. */
 #ifndef BASE_METRICS_H
 #define BASE_METRICS_H
 
@@ -26,12 +25,5 @@ void metric_peak(enum metric m, uint64_t v);
 uint64_t metric_total(enum metric m);
 /* Prometheus text format 0.0.4. */
 void metrics_print(struct buf *out);
-
-/* For the simulator: a block of counters that this thread counts into instead
- * of its own while metrics_use(b) holds (NULL = its own again; returns what
- * was used before).  A total is that block's alone then. */
-struct metric_block;
-struct metric_block *metrics_block_new(struct arena *a);
-struct metric_block *metrics_use(struct metric_block *b);
 
 #endif

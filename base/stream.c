@@ -30,8 +30,6 @@ stream_gone(struct stream *s, bool failed)
 	cond_broadcast(&s->readable);
 	if (failed)
 		cond_broadcast(&s->writable);
-	if (s->watch)
-		fiber_cancel(s->watch);
 }
 
 bool
@@ -153,17 +151,7 @@ stream_close(struct stream *s)
 	ASSERT(s->magic == STREAM_MAGIC);
 	ASSERT(list_empty(&s->readable.waiters));
 	ASSERT(list_empty(&s->writable.waiters));
-	s->watch = NULL;
 	s->ops->close(s);
-}
-
-void
-stream_watch(struct stream *s, struct fiber *f)
-{
-	ASSERT(s->magic == STREAM_MAGIC);
-	s->watch = f;
-	if (f && s->eof)
-		fiber_cancel(f);
 }
 
 const char *

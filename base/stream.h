@@ -36,8 +36,6 @@ void stream_write(struct stream *s, struct str data);
 enum stream_status stream_flush(struct stream *s, uint64_t deadline_us);
 /* Sends what is queued, then closes; the handle dies. */
 void stream_close(struct stream *s);
-/* The peer went away while nobody reads: makes `f` cancelled. NULL undoes. */
-void stream_watch(struct stream *s, struct fiber *f);
 const char *stream_peer(const struct stream *s);
 bool stream_peer_is_local(const struct stream *s); /* loopback or unix */
 

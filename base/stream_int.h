@@ -29,7 +29,6 @@ struct stream {
 	size_t want; /* high mark of `in` */
 	struct cond readable;
 	struct cond writable;
-	struct fiber *watch;
 	const char *peer;
 	bool local;
 	bool eof;

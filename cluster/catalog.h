@@ -27,7 +27,6 @@
 #define CL_TABLE_NAMES       2u
 #define CL_DB_POSTGRES       5u
 #define CL_ROLE_POSTGRES     10u
-#define CL_SCHEMA_PG_CATALOG 11u
 #define CL_SCHEMA_PUBLIC     2200u /* of the first database */
 #define CL_ID_FIRST          16384u
 #define CL_PLACEMENT_CATALOG 0u

@@ -5,9 +5,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define CL_SLOTS_DEFAULT 256
-#define CL_SLOTS_MAX     4096
-#define CL_VNODES        256
+#define CL_SLOTS_MAX 4096
+#define CL_VNODES    256
 
 /* XXH3 (seed 0) of the encoded placement key: the primary key columns or their
  * distribute_by prefix, without table id and slot. */

@@ -122,17 +122,6 @@ candidates(struct str name, uint32_t n, struct ex_candidates *c)
 	}
 }
 
-bool
-ex_func_exists(struct str name)
-{
-	uint32_t i = by_name[hash_name(name)];
-
-	for (; i; i = next_name[i - 1])
-		if (str_eq(str_c(all[i - 1]->name), name))
-			return true;
-	return ex_agg_exists(name);
-}
-
 static const char *
 signature(struct arena *a, struct str name, const uint32_t *types, uint32_t n)
 {

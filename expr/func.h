@@ -40,8 +40,6 @@ uint32_t ex_func_arg(const struct ex_func *f, uint32_t i);
  * success *out; 42883 (with PostgreSQL's message and hint) or 42725. */
 struct err *ex_find_func(struct arena *a, struct str name,
     const uint32_t *types, uint32_t n, const struct ex_func **out);
-/* Whether any function or aggregate has this name. */
-bool ex_func_exists(struct str name);
 /* Whether name(x) is a cast in function notation, as int4('1') is: *type is
  * what to coerce x to (EX_EXPLICIT). Ask before ex_find_func. */
 bool ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type);

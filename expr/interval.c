@@ -3,7 +3,6 @@
 #include <math.h>
 
 #define DAYS_PER_MONTH 30
-#define US_PER_DAY     86400000000.0
 
 static struct err *
 out_of_range(struct arena *a)

@@ -97,7 +97,6 @@ struct err *num_typmod(
 struct num_sum;
 struct num_sum *num_sum_new(struct arena *a);
 void num_sum_add(struct num_sum *s, struct str x);
-void num_sum_add_i64(struct num_sum *s, int64_t v);
 /* The sum so far, in a. */
 struct err *num_sum_get(
     struct arena *a, const struct num_sum *s, struct str *out);

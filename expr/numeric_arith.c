@@ -361,18 +361,6 @@ num_sum_add(struct num_sum *s, struct str x)
 	num_fini(&n);
 }
 
-void
-num_sum_add_i64(struct num_sum *s, int64_t v)
-{
-	struct num n;
-
-	num_init(&n);
-	mpz_set_si(n.m, v);
-	align(&s->n, &n);
-	mpz_add(s->n.m, s->n.m, n.m);
-	num_fini(&n);
-}
-
 struct err *
 num_sum_get(struct arena *a, const struct num_sum *s, struct str *out)
 {

@@ -9,11 +9,9 @@
 #include "gateway/stmt.h"
 #include "sql/sql.h"
 
-/* A table's id is followed by the ids of what pg_catalog shows with it. */
-#define GW_TABLE_IDS      4u
-#define GW_ID_ROW_TYPE    1u /* table id + this */
-#define GW_ID_ARRAY_TYPE  2u
-#define GW_ID_PRIMARY_KEY 3u /* its index and its constraint */
+/* A table's id is followed by those of what belongs to it: row type, array
+ * type, and primary key (its index and its constraint). */
+#define GW_TABLE_IDS 4u
 
 struct gw_table_def {
 	uint32_t schema;

@@ -219,9 +219,6 @@ struct sql_ectx {
 /* ---- scope.c ---- */
 struct err *sql_scope_column(
     struct sql_ectx *c, const struct sql_expr *e, struct expr **out);
-/* The position of column `col` of r in the base row. */
-uint32_t sql_rel_use(
-    struct sql_bind *b, struct sql_query *q, struct sql_rel *r, uint32_t col);
 struct expr *sql_rel_expr(struct sql_bind *b, struct sql_query *q,
     struct sql_rel *r, uint32_t col, int position);
 /* Whether an unqualified name is a column here (GROUP BY asks). */
@@ -276,8 +273,6 @@ struct err *sql_bind_value_func(
 /* Calls fn for each node, parents first; true stops and comes back. */
 bool sql_expr_any(const struct expr *e,
     bool (*fn)(const struct expr *e, void *arg), void *arg);
-bool sql_has_agg(const struct expr *e);
-bool sql_has_column(const struct expr *e);
 /* The leftmost position in e: where PostgreSQL points for the whole of it. */
 int sql_leftmost(const struct expr *e);
 /* How to rewrite a tree; either may be NULL. The tree itself stays: what
@@ -303,8 +298,6 @@ struct err *sql_bind_group(
 struct err *sql_settle_group(struct sql_bind *b, struct sql_query *q);
 struct err *sql_bind_order(
     struct sql_ectx *c, struct sql_query *q, const struct sql_orders *order);
-struct err *sql_bind_limit(
-    struct sql_bind *b, const struct sql_select *s, struct sql_query *q);
 struct err *sql_bind_sub(struct sql_ectx *c, const struct sql_expr *e,
     struct expr *left, struct expr **out);
 

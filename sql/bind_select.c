@@ -83,9 +83,8 @@ bind_count(struct sql_bind *b, const struct sql_expr *e, const char *clause,
 	return sql_coerce(b, *out, EX_INT8, -1, EX_ASSIGNMENT, out);
 }
 
-struct err *
-sql_bind_limit(
-    struct sql_bind *b, const struct sql_select *s, struct sql_query *q)
+static struct err *
+bind_limit(struct sql_bind *b, const struct sql_select *s, struct sql_query *q)
 {
 	if (s->with_ties)
 		return sql_unsupported_at(b->arena, 0, "WITH TIES clauses");
@@ -178,7 +177,7 @@ bind_plain(struct sql_bind *b, struct sql_scope *outer,
 		TRY(bind_having(&c, q, s->having));
 	TRY(sql_bind_order(&c, q, &s->order));
 	TRY(sql_bind_group(&c, q, &s->group));
-	TRY(sql_bind_limit(b, s, q));
+	TRY(bind_limit(b, s, q));
 	TRY(settle_outs(b, q, keep_unknown));
 	if (q->grouped)
 		TRY(sql_settle_group(b, q));
@@ -241,7 +240,7 @@ bind_values(struct sql_bind *b, struct sql_scope *outer,
 	own.query = q;
 	c.scope = &own;
 	TRY(sql_bind_order(&c, q, &s->order));
-	TRY(sql_bind_limit(b, s, q));
+	TRY(bind_limit(b, s, q));
 	return check_outs(b, q);
 }
 
@@ -300,7 +299,7 @@ bind_union(struct sql_bind *b, struct sql_scope *outer,
 	q->all = s->all;
 	q->distinct = !s->all;
 	TRY(sql_bind_order(&c, q, &s->order));
-	TRY(sql_bind_limit(b, s, q));
+	TRY(bind_limit(b, s, q));
 	return check_outs(b, q);
 }
 

@@ -50,32 +50,6 @@ sql_expr_any(const struct expr *e, bool (*fn)(const struct expr *e, void *arg),
 }
 
 static bool
-is_agg(const struct expr *e, void *arg)
-{
-	(void)arg;
-	return e->node == EX_COLUMN && e->u.col >= SQL_AGG_COL;
-}
-
-static bool
-is_column(const struct expr *e, void *arg)
-{
-	(void)arg;
-	return e->node == EX_COLUMN;
-}
-
-bool
-sql_has_agg(const struct expr *e)
-{
-	return sql_expr_any(e, is_agg, NULL);
-}
-
-bool
-sql_has_column(const struct expr *e)
-{
-	return sql_expr_any(e, is_column, NULL);
-}
-
-static bool
 note_left(const struct expr *e, void *arg)
 {
 	int *at = arg;

@@ -36,8 +36,9 @@ sql_unsupported_at(struct arena *a, int position, const char *features)
 	    position);
 }
 
-uint32_t
-sql_rel_use(
+/* The position of column `col` of r in the base row. */
+static uint32_t
+rel_use(
     struct sql_bind *b, struct sql_query *q, struct sql_rel *r, uint32_t col)
 {
 	struct sql_rel_col *c = &r->cols[col];
@@ -55,7 +56,7 @@ struct expr *
 sql_rel_expr(struct sql_bind *b, struct sql_query *q, struct sql_rel *r,
     uint32_t col, int position)
 {
-	struct expr *e = ex_column(b->arena, sql_rel_use(b, q, r, col),
+	struct expr *e = ex_column(b->arena, rel_use(b, q, r, col),
 	    r->cols[col].type, r->cols[col].typmod);
 
 	e->position = position;

@@ -20,7 +20,6 @@
 #define WIRE_AUTH_MAX    65536u /* one message before authentication */
 #define WIRE_SMALL_MAX   30000u /* Sync, Describe, Close, ... */
 #define WIRE_MESSAGE_MAX (256u << 20)
-#define WIRE_PARAMS_MAX  65535u
 
 enum wire_front { /* from the client */
 	WIRE_BIND = 'B',

@@ -233,31 +233,10 @@ a_read_ends_by_deadline_or_cancel(void)
 }
 
 static void
-watches(void)
-{
-	stream_watch(a, fiber_self());
-	CHECK(fiber_sleep(w, until_us) == WAKE_CANCEL);
-	stream_watch(a, NULL);
-	fiber_uncancel(fiber_self());
-	stream_watch(a, fiber_self());
-	CHECK(fiber_cancelled(fiber_self()));
-}
-
-static void
 leaves(void)
 {
 	fiber_sleep(w, world_mono_us(w) + 5000);
 	stream_close(b);
-}
-
-static void
-a_watched_peer_that_leaves_cancels(void)
-{
-	for (int i = PAIR; i <= SOCKET; i++) {
-		begin((enum sort)i);
-		run2(watches, leaves);
-		end();
-	}
 }
 
 static void
@@ -422,7 +401,6 @@ CU_MAIN("stream", {"both_sides_talk", both_sides_talk},
     {"a_stalled_reader_stops_only_its_writer",
 	a_stalled_reader_stops_only_its_writer},
     {"a_read_ends_by_deadline_or_cancel", a_read_ends_by_deadline_or_cancel},
-    {"a_watched_peer_that_leaves_cancels", a_watched_peer_that_leaves_cancels},
     {"writing_to_a_closed_peer_is_an_error",
 	writing_to_a_closed_peer_is_an_error},
     {"last_words_arrive", last_words_arrive},

@@ -85,7 +85,7 @@ expected(const struct conf_item *item)
 	UNREACHABLE();
 }
 
-struct err *
+static struct err *
 conf_set(struct conf *c, const struct conf_item *item, const char *text,
     const char *source)
 {

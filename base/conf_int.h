@@ -24,8 +24,6 @@ struct conf {
 	enum conf_action action;
 };
 
-struct err *conf_set(struct conf *c, const struct conf_item *item,
-    const char *text, const char *source);
 /* "storage.cache" as --storage-cache and as SKAIDB_STORAGE_CACHE. */
 const char *conf_flag(struct arena *a, const char *name);
 const char *conf_env(struct arena *a, const char *name);

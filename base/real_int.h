@@ -95,8 +95,6 @@ enum sock_result sock_fill(struct sock *s);
 /* Writes what the system takes; asks for `writable` if not all. */
 enum sock_result sock_flush(struct sock *s);
 size_t sock_unsent(const struct sock *s);
-/* TCP_NODELAY, keepalive; nothing for unix sockets. */
-void sock_tune(int fd);
 
 /* ---- listeners (listener.c) ---- */
 

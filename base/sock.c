@@ -31,6 +31,26 @@ writable_ev(evutil_socket_t fd, short what, void *arg)
 	s->writable(s->arg);
 }
 
+/* TCP_NODELAY, keepalive; nothing for unix sockets. */
+static void
+tune(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} options[] = {
+	    {IPPROTO_TCP, TCP_NODELAY, 1},
+	    {SOL_SOCKET, SO_KEEPALIVE, 1},
+	    {IPPROTO_TCP, TCP_KEEPIDLE, 10},
+	    {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+	    {IPPROTO_TCP, TCP_KEEPCNT, 4},
+	};
+
+	/* A unix socket refuses some of them, which does not matter. */
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		(void)setsockopt(fd, options[i].level, options[i].name,
+		    &options[i].value, sizeof options[i].value);
+}
+
 void
 sock_open(struct sock *s, struct world *w, int fd)
 {
@@ -46,7 +66,7 @@ sock_open(struct sock *s, struct world *w, int fd)
 	s->out = evbuffer_new();
 	ASSERT(s->rd && s->wr && s->in && s->out);
 	evutil_make_socket_nonblocking(fd);
-	sock_tune(fd);
+	tune(fd);
 }
 
 void
@@ -146,23 +166,4 @@ size_t
 sock_unsent(const struct sock *s)
 {
 	return evbuffer_get_length(s->out);
-}
-
-void
-sock_tune(int fd)
-{
-	static const struct {
-		int level, name, value;
-	} options[] = {
-	    {IPPROTO_TCP, TCP_NODELAY, 1},
-	    {SOL_SOCKET, SO_KEEPALIVE, 1},
-	    {IPPROTO_TCP, TCP_KEEPIDLE, 10},
-	    {IPPROTO_TCP, TCP_KEEPINTVL, 5},
-	    {IPPROTO_TCP, TCP_KEEPCNT, 4},
-	};
-
-	/* A unix socket refuses some of them, which does not matter. */
-	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-		(void)setsockopt(fd, options[i].level, options[i].name,
-		    &options[i].value, sizeof options[i].value);
 }

@@ -121,9 +121,5 @@ struct err *dt_tstz_to_ts(struct arena *a, const struct dt_zone *z,
 /* ---- intervals ---- */
 /* What intervals compare by: months of 30 days, days of 24 hours; in us. */
 __int128 dt_interval_span(struct ex_interval iv);
-/* Adjusts fields and precision to an interval typmod (range << 16 |
- * precision). */
-struct err *dt_interval_typmod(struct arena *a, struct ex_interval iv,
-    int32_t typmod, struct ex_interval *out);
 
 #endif

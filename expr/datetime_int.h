@@ -31,13 +31,6 @@ enum ex_unit {
 	EX_UNIT_TZ_MINUTE
 };
 
-/* "Month", "hrs"...; EX_UNIT_NONE if it is none. */
-enum ex_unit ex_unit(struct str name);
-/* 22023 'unit "x" not recognized for type t', 0A000 'not supported'. */
-struct err *ex_unit_unknown(
-    const struct ex_ctx *ctx, struct str name, uint32_t type);
-struct err *ex_unit_unsupported(
-    const struct ex_ctx *ctx, struct str name, uint32_t type);
 /* Zone of the session. */
 struct dt_zone ex_zone(const struct ex_ctx *ctx);
 /* 22008 "timestamp out of range" unless us is in range. */

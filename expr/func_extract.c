@@ -84,8 +84,9 @@ static const struct {
     {"timezone_minute", EX_UNIT_TZ_MINUTE},
 };
 
-enum ex_unit
-ex_unit(struct str name)
+/* "Month", "hrs"...; EX_UNIT_NONE if it is none. */
+static enum ex_unit
+unit_of(struct str name)
 {
 	for (size_t i = 0; i < sizeof unit_names / sizeof *unit_names; i++)
 		if (str_ieq(name, str_c(unit_names[i].name)))
@@ -109,14 +110,15 @@ unit_error(const struct ex_ctx *ctx, struct str name, uint32_t type, bool known)
 	    ex_type_format(ctx->arena, type, -1));
 }
 
-struct err *
-ex_unit_unknown(const struct ex_ctx *ctx, struct str name, uint32_t type)
+/* 22023 'unit "x" not recognized for type t', 0A000 'not supported'. */
+static struct err *
+unit_unknown(const struct ex_ctx *ctx, struct str name, uint32_t type)
 {
 	return unit_error(ctx, name, type, false);
 }
 
-struct err *
-ex_unit_unsupported(const struct ex_ctx *ctx, struct str name, uint32_t type)
+static struct err *
+unit_unsupported(const struct ex_ctx *ctx, struct str name, uint32_t type)
 {
 	return unit_error(ctx, name, type, true);
 }
@@ -240,14 +242,14 @@ date_field(enum ex_unit u, int64_t days, int64_t *out)
 
 BODY(extract_date)
 {
-	enum ex_unit u = ex_unit(args[0].u.s);
+	enum ex_unit u = unit_of(args[0].u.s);
 	int64_t days = args[1].u.i, v;
 
 	UNUSED(n);
 	if (u == EX_UNIT_NONE)
-		return ex_unit_unknown(ctx, args[0].u.s, EX_DATE);
+		return unit_unknown(ctx, args[0].u.s, EX_DATE);
 	if (!date_field(u, 0, &v) && u != EX_UNIT_EPOCH)
-		return ex_unit_unsupported(ctx, args[0].u.s, EX_DATE);
+		return unit_unsupported(ctx, args[0].u.s, EX_DATE);
 	if (days == EX_DATE_MIN || days == EX_DATE_MAX)
 		return infinite_field(ctx, u, days < 0, out);
 	if (u == EX_UNIT_EPOCH)
@@ -288,17 +290,17 @@ time_field(enum ex_unit u, int64_t us, int64_t *mag, int *scale)
 
 BODY(extract_time)
 {
-	enum ex_unit u = ex_unit(args[0].u.s);
+	enum ex_unit u = unit_of(args[0].u.s);
 	int64_t mag;
 	int scale;
 
 	UNUSED(n);
 	if (u == EX_UNIT_NONE)
-		return ex_unit_unknown(ctx, args[0].u.s, EX_TIME);
+		return unit_unknown(ctx, args[0].u.s, EX_TIME);
 	if (u == EX_UNIT_EPOCH)
 		return give(ctx, args[1].u.i, 6, out);
 	if (!time_field(u, args[1].u.i, &mag, &scale))
-		return ex_unit_unsupported(ctx, args[0].u.s, EX_TIME);
+		return unit_unsupported(ctx, args[0].u.s, EX_TIME);
 	return give(ctx, mag, scale, out);
 }
 
@@ -369,16 +371,16 @@ static struct err *
 moment_field(const struct ex_ctx *ctx, struct str name, const struct moment *m,
     struct val *out)
 {
-	enum ex_unit u = ex_unit(name);
+	enum ex_unit u = unit_of(name);
 	bool finite = dt_ts_finite(m->us);
 	int64_t in_day, v;
 	int64_t days = dt_floor_days(finite ? m->local : 0, &in_day);
 	int scale = 0;
 
 	if (u == EX_UNIT_NONE)
-		return ex_unit_unknown(ctx, name, m->type);
+		return unit_unknown(ctx, name, m->type);
 	if (u >= EX_UNIT_TZ && m->type == EX_TIMESTAMP)
-		return ex_unit_unsupported(ctx, name, m->type);
+		return unit_unsupported(ctx, name, m->type);
 	if (!finite)
 		return infinite_field(ctx, u, m->us < 0, out);
 	if (u == EX_UNIT_EPOCH)
@@ -388,7 +390,7 @@ moment_field(const struct ex_ctx *ctx, struct str name, const struct moment *m,
 	if (zone_field(u, m->offset, &v) || time_field(u, in_day, &v, &scale) ||
 	    date_field(u, days, &v))
 		return give(ctx, v, scale, out);
-	return ex_unit_unsupported(ctx, name, m->type);
+	return unit_unsupported(ctx, name, m->type);
 }
 
 BODY(extract_ts)
@@ -482,19 +484,19 @@ interval_field(enum ex_unit u, struct ex_interval iv, int64_t *out)
 
 BODY(extract_interval)
 {
-	enum ex_unit u = ex_unit(args[0].u.s);
+	enum ex_unit u = unit_of(args[0].u.s);
 	struct ex_interval iv = args[1].u.iv;
 	int64_t v;
 	int scale = 0;
 
 	UNUSED(n);
 	if (u == EX_UNIT_NONE)
-		return ex_unit_unknown(ctx, args[0].u.s, EX_INTERVAL);
+		return unit_unknown(ctx, args[0].u.s, EX_INTERVAL);
 	if (u == EX_UNIT_EPOCH)
 		return interval_epoch(ctx, iv, out);
 	if (interval_field(u, iv, &v) || time_field(u, iv.us, &v, &scale))
 		return give(ctx, v, scale, out);
-	return ex_unit_unsupported(ctx, args[0].u.s, EX_INTERVAL);
+	return unit_unsupported(ctx, args[0].u.s, EX_INTERVAL);
 }
 
 /* ---- date_trunc ---- */
@@ -575,14 +577,14 @@ static struct err *
 trunc_moment(const struct ex_ctx *ctx, struct str unit, struct val v,
     const struct dt_zone *z, struct val *out)
 {
-	enum ex_unit u = ex_unit(unit);
+	enum ex_unit u = unit_of(unit);
 	bool finite = dt_ts_finite(v.u.i);
 	int64_t local = finite ? v.u.i : 0;
 
 	if (z && finite)
 		local = dt_to_local(z, local);
 	if (!trunc_local(u, local, &local))
-		return ex_unit_unknown(ctx, unit, v.type);
+		return unit_unknown(ctx, unit, v.type);
 	ex_set_int(out, v.u.i);
 	if (!finite)
 		return NULL;
@@ -620,7 +622,7 @@ BODY(trunc_tstz)
 
 BODY(trunc_interval)
 {
-	enum ex_unit u = ex_unit(args[0].u.s);
+	enum ex_unit u = unit_of(args[0].u.s);
 	struct ex_interval iv = args[1].u.iv;
 	int32_t months;
 
@@ -628,7 +630,7 @@ BODY(trunc_interval)
 	switch (u) {
 	case EX_UNIT_WEEK:
 		return err_detail(
-		    ex_unit_unsupported(ctx, args[0].u.s, EX_INTERVAL),
+		    unit_unsupported(ctx, args[0].u.s, EX_INTERVAL),
 		    "Months usually have fractional weeks.");
 	case EX_UNIT_MONTH:
 		months = 1;
@@ -661,7 +663,7 @@ BODY(trunc_interval)
 	} else if (unit_us(u)) {
 		iv.us -= iv.us % unit_us(u);
 	} else {
-		return ex_unit_unknown(ctx, args[0].u.s, EX_INTERVAL);
+		return unit_unknown(ctx, args[0].u.s, EX_INTERVAL);
 	}
 	ex_set_interval(out, iv);
 	return NULL;

@@ -251,8 +251,9 @@ lex_string(struct js_lex *l)
 
 /* ---- tokens ---- */
 
-struct err *
-js_next(struct js_lex *l)
+/* Moves to the next token. */
+static struct err *
+next(struct js_lex *l)
 {
 	static const char marks[] = "{}[],:";
 	const char *mark;
@@ -310,7 +311,7 @@ open_container(struct parser *p, bool object)
 	buf_u8(&p->stack, object ? '{' : '[');
 	if (p->sink->open)
 		p->sink->open(p->sink->arg, object);
-	return js_next(&p->lex);
+	return next(&p->lex);
 }
 
 static struct err *
@@ -319,7 +320,7 @@ close_container(struct parser *p)
 	p->stack.len--;
 	if (p->sink->close)
 		p->sink->close(p->sink->arg);
-	return js_next(&p->lex);
+	return next(&p->lex);
 }
 
 /* "key": */
@@ -332,10 +333,10 @@ take_key(struct parser *p, const char *otherwise)
 		return expected(l, otherwise);
 	if (p->sink->key)
 		p->sink->key(p->sink->arg, l->decode ? l->value : l->token);
-	TRY(js_next(l));
+	TRY(next(l));
 	if (l->tok != JS_COLON)
 		return expected(l, "Expected \":\", but found \"%s\".");
-	return js_next(l);
+	return next(l);
 }
 
 static struct err *
@@ -348,7 +349,7 @@ take_scalar(struct parser *p)
 	if (p->sink->scalar)
 		TRY(p->sink->scalar(p->sink->arg, l->tok,
 		    l->decode && l->tok == JS_STRING ? l->value : l->token));
-	return js_next(l);
+	return next(l);
 }
 
 /* After a value: closes what ends here. *again: another value follows. */
@@ -362,7 +363,7 @@ after_value(struct parser *p, bool *again)
 		bool object = p->stack.p[p->stack.len - 1] == '{';
 
 		if (l->tok == JS_COMMA) {
-			TRY(js_next(l));
+			TRY(next(l));
 			if (object)
 				TRY(take_key(
 				    p, "Expected string, but found \"%s\"."));
@@ -412,7 +413,7 @@ js_parse(
 	bool again = true, whole;
 
 	buf_init(&p.stack, a);
-	TRY(js_next(&p.lex));
+	TRY(next(&p.lex));
 	while (again) {
 		TRY(begin_value(&p, &whole));
 		if (whole)

@@ -33,9 +33,6 @@ struct js_lex {
 	struct str value; /* of a string, if so; in the arena */
 };
 
-/* Moves to the next token. */
-struct err *js_next(struct js_lex *l);
-
 /* What a parse reports, in order of the text. Any may be NULL. */
 struct js_sink {
 	void (*open)(void *arg, bool object);

@@ -8,8 +8,10 @@ whole(int64_t us, int64_t unit)
 	return us / unit * unit;
 }
 
-struct err *
-dt_interval_typmod(struct arena *a, struct ex_interval iv, int32_t typmod,
+/* Adjusts fields and precision to an interval typmod (range << 16 |
+ * precision). */
+static struct err *
+apply_typmod(struct arena *a, struct ex_interval iv, int32_t typmod,
     struct ex_interval *out)
 {
 	int32_t range = (typmod >> 16) & IV_FULL;
@@ -47,7 +49,7 @@ interval_typmod(struct arena *a, struct val v, int32_t typmod, bool is_explicit,
 {
 	(void)is_explicit;
 	*out = v;
-	return dt_interval_typmod(a, v.u.iv, typmod, &out->u.iv);
+	return apply_typmod(a, v.u.iv, typmod, &out->u.iv);
 }
 
 static struct err *

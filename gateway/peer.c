@@ -166,8 +166,8 @@ call_bucket(struct gw_link *l, uint64_t request)
 	return &l->sent[request % GW_LINK_BUCKETS];
 }
 
-void
-gw_call_end(struct gw_call *c, enum gw_result r, const char *why)
+static void
+call_end(struct gw_call *c, enum gw_result r, const char *why)
 {
 	ASSERT(c->state != GW_CALL_DONE);
 	if (c->state == GW_CALL_WAITING)
@@ -193,14 +193,13 @@ gw_call_end_all(struct gw_link *l, const char *why)
 	for (unsigned i = 0; i < GW_LINK_BUCKETS; i++) {
 		while (!list_empty(&l->sent[i])) {
 			n = l->sent[i].next;
-			gw_call_end(LIST_ENTRY(n, struct gw_call, link),
+			call_end(LIST_ENTRY(n, struct gw_call, link),
 			    GW_UNKNOWN, why);
 		}
 	}
 	while (!list_empty(&l->waiting)) {
 		n = l->waiting.next;
-		gw_call_end(
-		    LIST_ENTRY(n, struct gw_call, link), GW_NOT_SENT, why);
+		call_end(LIST_ENTRY(n, struct gw_call, link), GW_NOT_SENT, why);
 	}
 	ASSERT(l->inflight == 0 && l->n_waiting == 0);
 }
@@ -246,11 +245,11 @@ gw_call_begin(
 	c->failure = NULL;
 	c->state = GW_CALL_NEW;
 	if (l->state == GW_LINK_BACKOFF) {
-		gw_call_end(c, GW_NOT_SENT, l->why);
+		call_end(c, GW_NOT_SENT, l->why);
 		return;
 	}
 	if (l->n_waiting >= p->all->conf.waiting_max) {
-		gw_call_end(c, GW_NOT_SENT, "too many requests wait for it");
+		call_end(c, GW_NOT_SENT, "too many requests wait for it");
 		return;
 	}
 	c->state = GW_CALL_WAITING;
@@ -298,10 +297,10 @@ gw_call_answer(struct gw_link *l, const struct cl_frame *f)
 	c->reply_kind = f->kind;
 	if (f->kind == CL_MSG_FAIL) {
 		c->failure = c->reply;
-		gw_call_end(
+		call_end(
 		    c, GW_FAILED, arena_cstr(c->arena, c->failure->message));
 	} else {
-		gw_call_end(c, GW_OK, NULL);
+		call_end(c, GW_OK, NULL);
 	}
 	gw_link_pump(l);
 }
@@ -310,9 +309,9 @@ void
 gw_call_abandon(struct gw_call *c, const char *why)
 {
 	if (c->state == GW_CALL_WAITING)
-		gw_call_end(c, GW_NOT_SENT, why);
+		call_end(c, GW_NOT_SENT, why);
 	else if (c->state == GW_CALL_SENT)
-		gw_call_end(c, GW_UNKNOWN, why);
+		call_end(c, GW_UNKNOWN, why);
 }
 
 enum gw_result

@@ -96,7 +96,6 @@ void gw_link_send(
 
 /* The reply to a sent request arrived. */
 void gw_call_answer(struct gw_link *l, const struct cl_frame *f);
-void gw_call_end(struct gw_call *c, enum gw_result r, const char *why);
 /* Ends all requests of a link: sent ones GW_UNKNOWN, waiting ones
  * GW_NOT_SENT. */
 void gw_call_end_all(struct gw_link *l, const char *why);

@@ -36,7 +36,6 @@ extern const size_t gw_setting_count;
 /* By kind; also what special checks fall back on. */
 struct err *gw_setting_check(struct arena *a, const struct setting *d,
     const char *text, const char *old, const char **out);
-bool gw_setting_bool(const char *text, bool *out);
 /* Milliseconds of a canonical SETTING_MS text. */
 int64_t gw_setting_ms(const char *text);
 void gw_datestyle_parse(

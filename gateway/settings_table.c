@@ -13,8 +13,8 @@ invalid(struct arena *a, const struct setting *d, const char *text)
 	    "invalid value for parameter \"%s\": \"%s\"", d->name, text);
 }
 
-bool
-gw_setting_bool(const char *text, bool *out)
+static bool
+parse_bool(const char *text, bool *out)
 {
 	static const struct {
 		const char *word;
@@ -161,7 +161,7 @@ gw_setting_check(struct arena *a, const struct setting *d, const char *text,
 	(void)old;
 	switch (d->kind) {
 	case SETTING_BOOL:
-		if (!gw_setting_bool(text, &b))
+		if (!parse_bool(text, &b))
 			return ERR(a, ERRCODE_INVALID_PARAMETER_VALUE,
 			    "parameter \"%s\" requires a Boolean value",
 			    d->name);

@@ -193,8 +193,6 @@ struct sql_expr {
 /* Same tree, positions apart. NULL equals only NULL. Expressions with queries
  * in them are never equal to any but themselves. */
 bool sql_expr_equal(const struct sql_expr *x, const struct sql_expr *y);
-bool sql_typename_equal(
-    const struct sql_typename *x, const struct sql_typename *y);
 
 /* Where the whole expression starts, for errors about all of it (an operator's
  * own position is that of the operator); 0 if unknown. */

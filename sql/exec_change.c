@@ -151,8 +151,10 @@ sql_row_key(struct sql_exec *x, const struct cl_table *t,
 	return e;
 }
 
-void
-sql_whole_row_req(struct arena *a, const struct cl_table *t,
+/* What a get of whole rows asks for: visible columns, and where each of them
+ * goes in a row by table column. */
+static void
+whole_row_req(struct arena *a, const struct cl_table *t,
     struct sql_scan_req *req, const uint32_t **at)
 {
 	uint32_t *ids = NEW_N(a, uint32_t, t->n_columns + 1);
@@ -176,7 +178,7 @@ sql_get_whole(struct sql_exec *x, const struct cl_table *t, struct str key,
 	const uint32_t *at;
 
 	*found = false;
-	sql_whole_row_req(a, t, &req, &at);
+	whole_row_req(a, t, &req, &at);
 	TRY(x->src->ops->get(x->src, a, &req, &key, 1, &row, found));
 	for (uint32_t i = 0; i < t->n_columns; i++)
 		vals[i] = val_null(t->columns[i].type);

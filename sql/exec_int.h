@@ -209,10 +209,6 @@ struct err *sql_row_key(struct sql_exec *x, const struct cl_table *t,
 struct err *sql_duplicate_error(struct arena *a, const struct sql_env *env,
     const struct cl_table *t, const struct val *vals);
 struct err *sql_lost_race(struct arena *a);
-/* What a get of whole rows asks for: visible columns, and where each of them
- * goes in a row by table column. */
-void sql_whole_row_req(struct arena *a, const struct cl_table *t,
-    struct sql_scan_req *req, const uint32_t **at);
 /* One row by key, whole, by table column; *found false: gone. */
 struct err *sql_get_whole(struct sql_exec *x, const struct cl_table *t,
     struct str key, struct arena *a, struct val *vals, cl_stamp *stamp,

@@ -25,8 +25,8 @@ op_equal(struct sql_op x, struct sql_op y)
 	return text_equal(x.schema, y.schema) && text_equal(x.name, y.name);
 }
 
-bool
-sql_typename_equal(const struct sql_typename *x, const struct sql_typename *y)
+static bool
+typename_equal(const struct sql_typename *x, const struct sql_typename *y)
 {
 	if (!name_equal(&x->name, &y->name) || x->n_mods != y->n_mods ||
 	    x->dims != y->dims || x->setof != y->setof ||
@@ -109,7 +109,7 @@ node_equal(const struct sql_expr *x, const struct sql_expr *y, int depth)
 	case SQL_E_CALL:
 		return call_equal(x->u.call, y->u.call, depth);
 	case SQL_E_CAST:
-		return sql_typename_equal(x->u.type, y->u.type);
+		return typename_equal(x->u.type, y->u.type);
 	case SQL_E_COLLATE:
 		return name_equal(x->u.collation, y->u.collation);
 	case SQL_E_SUBQUERY:

@@ -137,8 +137,9 @@ cut(const char *s, size_t max)
 	return v;
 }
 
-void
-st_fail_of(const struct err *e, struct cl_fail *f)
+/* A FAIL message from an error. */
+static void
+fail_of(const struct err *e, struct cl_fail *f)
 {
 	*f = (struct cl_fail){.sqlstate = cut(e->sqlstate, 5),
 	    .message = cut(e->message, CL_TEXT_MAX),
@@ -152,7 +153,7 @@ send_fail(struct st_conn *c, uint64_t request, const struct err *e)
 	struct arena *a = arena_new(c->arena, "failure");
 	struct cl_fail f;
 
-	st_fail_of(e, &f);
+	fail_of(e, &f);
 	if (c->net)
 		net_send(c->node->world, c->net,
 		    st_frame(
@@ -184,7 +185,7 @@ st_reply_err(struct st_request *r, const struct err *e)
 	struct cl_fail f;
 
 	metric_inc(M_NODE_FAILED);
-	st_fail_of(e, &f);
+	fail_of(e, &f);
 	st_reply(r, CL_MSG_FAIL, &f);
 }
 

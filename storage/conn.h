@@ -42,7 +42,4 @@ void st_serve(struct st_request *r);
 struct str st_frame(struct st_node *n, struct arena *a, uint64_t request,
     uint8_t flags, enum cl_msg_kind kind, const void *msg);
 
-/* A FAIL message from an error. */
-void st_fail_of(const struct err *e, struct cl_fail *f);
-
 #endif

@@ -13,8 +13,8 @@ struct cu_case {
 	void (*fn)(void);
 };
 
-int cu_main(const char *suite, const struct cu_case *cases, int argc,
-    char **argv);
+int cu_main(
+    const char *suite, const struct cu_case *cases, int argc, char **argv);
 /* SKAIDB_SEED, or a fixed seed; printed when a test fails. */
 uint64_t cu_seed(void);
 
@@ -22,8 +22,8 @@ uint64_t cu_seed(void);
 #define CU_MAIN(suite, ...)                                                    \
 	int main(int argc, char **argv)                                        \
 	{                                                                      \
-		static const struct cu_case cases[] = {__VA_ARGS__,            \
-		    {NULL, NULL}};                                             \
+		static const struct cu_case cases[] = {                        \
+		    __VA_ARGS__, {NULL, NULL}};                                \
 		return cu_main(suite, cases, argc, argv);                      \
 	}
 

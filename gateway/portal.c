@@ -1,4 +1,5 @@
 /* Portals: a bound statement and how far its result has been sent. */
+#include "gateway/access.h"
 #include "gateway/ddl.h"
 #include "gateway/session_int.h"
 
@@ -104,6 +105,9 @@ register_columns(struct gw_session *s, struct gw_portal *p)
 			return ERR(p->arena, ERRCODE_SERIALIZATION_FAILURE,
 			    "columns of the table are being changed by "
 			    "others");
+		for (uint32_t i = 0; i < pr->n_new; i++)
+			TRY(gw_may_use(
+			    &p->stmt, p->arena, pr->new_columns[i].table));
 		TRY(gw_ddl_register(
 		    &p->stmt, p->arena, pr->new_columns, pr->n_new));
 		TRY(renew_plan(s, p));

@@ -81,6 +81,7 @@ gw_session_begin(struct gw_session *s, struct gw_portal *p)
 	gw_stmt_begin(
 	    &p->stmt, s->w, &s->ops, p->plan->catalog, d->statement_timeout_us);
 	p->stmt.cancel = NULL; /* a cancel is the fiber's */
+	p->stmt.as_role = s->superuser ? 0 : s->role;
 	p->stmt.row_max = s->w->conf->row_size_max;
 	s->stmt = &p->stmt;
 }

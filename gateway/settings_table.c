@@ -400,6 +400,8 @@ const struct setting gw_setting_table[] = {
 	NULL, "Shows the maximum identifier length."},
     {"max_index_keys", SETTING_INT, "32", SETTING_READONLY, 0, 32, NULL, NULL,
 	"Shows the maximum number of index keys."},
+    ENUM("password_encryption", "scram-sha-256", 0, "scram-sha-256",
+	"Chooses the algorithm for encrypting passwords."),
     BOOL("quote_all_identifiers", "off",
 	"When generating SQL fragments, quote all identifiers."),
     TEXT("role", "none", SETTING_READONLY, "Sets the current role."),

@@ -1,3 +1,4 @@
+#include "gateway/access.h"
 #include "gateway/source_int.h"
 
 #include "base/fiber.h"
@@ -289,9 +290,10 @@ source_get(struct sql_source *s, struct arena *a,
 	struct get g = {src, a, what, keys, n, rows, found, .left = n};
 	struct err *e = NULL;
 
+	memset(found, 0, n * sizeof *found);
+	TRY(gw_may_use(src->stmt, a, what->table));
 	g.done = NEW_N(a, bool, n + 1);
 	cond_init(&g.wake, src->stmt->worker->world);
-	memset(found, 0, n * sizeof *found);
 	for (unsigned tries = 0; g.left && !e;) {
 		struct arena *round = arena_new(a, "read");
 		size_t before = g.left;

@@ -2,6 +2,7 @@
  * one ahead of the reader, merged by key.  A node keeps nothing between pages,
  * so a feed survives a restarted node; when the slot map has moved on, what a
  * feed had left is shared out anew. */
+#include "gateway/access.h"
 #include "gateway/source_int.h"
 
 #include "base/fiber.h"
@@ -593,8 +594,11 @@ struct err *
 gw_scan_open(struct sql_source *s, struct arena *a,
     const struct sql_scan_req *what, struct sql_scan **out)
 {
-	struct err *e = scan_new(gw_source_of(s), a, what, out);
+	struct err *e;
 
+	*out = NULL;
+	TRY(gw_may_use(gw_source_of(s)->stmt, a, what->table));
+	e = scan_new(gw_source_of(s), a, what, out);
 	if (e) {
 		gw_scan_close(*out);
 		*out = NULL;

@@ -2,6 +2,7 @@
  * bounded part of one), all side by side.  A proposal with a false condition
  * does nothing at all: its rows whose condition held are proposed again without
  * the others, so that in the end each row has its own result. */
+#include "gateway/access.h"
 #include "gateway/source_int.h"
 
 #include "base/map.h"
@@ -330,6 +331,8 @@ gw_source_write(
 	wr.open = map_new(own);
 	wr.taken = map_new(own);
 	TRY_TO(out, e, gw_stmt_check(src->stmt, a));
+	for (size_t i = 0; i < n; i++)
+		TRY_TO(out, e, gw_may_use(src->stmt, a, w[i].table));
 	for (size_t i = 0; i < n; i++)
 		TRY_TO(out, e, write_add(&wr, &w[i]));
 	warn_groups(&wr);

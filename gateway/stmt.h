@@ -31,6 +31,8 @@ struct gw_stmt {
 	const bool *cancel;   /* set by who cancels (who also cancels the
 			       * fiber); may be NULL */
 	size_t row_max;       /* row_size_max */
+	uint32_t as_role;     /* whose rights count; 0: no check (superusers,
+			       * internal work) */
 
 	uint64_t yield_us; /* when long computing lets others run again */
 

@@ -1,4 +1,5 @@
 /* CREATE DATABASE and SCHEMA; DROP of tables, schemas, databases and roles. */
+#include "gateway/access.h"
 #include "gateway/ddl.h"
 #include "gateway/session_int.h"
 
@@ -27,6 +28,7 @@ create_database(struct gw_session *s, struct gw_portal *p)
 				text),
 			    o->position);
 	}
+	TRY(gw_may_create_database(&p->stmt, p->arena));
 	return gw_ddl_create_database(
 	    &p->stmt, p->arena, str_c(cd->name), s->role);
 }
@@ -53,6 +55,7 @@ create_schema(struct gw_session *s, struct gw_portal *p)
 	if (cs->n_elements)
 		return ERR(p->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "CREATE SCHEMA with elements is not supported yet");
+	TRY(gw_may_create(&p->stmt, p->arena, s->database, STR_NONE));
 	def.name = str_c(name);
 	TRY(gw_ddl_create_schema(&p->stmt, p->arena, &def, &created));
 	if (!created)
@@ -118,6 +121,31 @@ look_up(struct dropping *x, const struct sql_name *n, enum cl_kind *kind,
 	return o ? NULL : e;
 }
 
+/* A schema is its database's owner's. */
+static struct err *
+must_own(struct dropping *x, enum cl_kind kind, uint32_t id)
+{
+	const struct gw_stmt *s = &x->p->stmt;
+	const struct cl_object *o = cl_find(x->p->env.catalog, kind, id);
+	const struct cl_object *db;
+
+	switch (o ? kind : CL_KIND_MAX) {
+	case CL_TABLE:
+		return gw_must_own(
+		    s, x->p->arena, o->u.table.owner, "table", o->u.table.name);
+	case CL_SCHEMA:
+		db = cl_find(
+		    x->p->env.catalog, CL_DATABASE, o->u.schema.database);
+		return gw_must_own(s, x->p->arena,
+		    db ? db->u.database.owner : 0, "schema", o->u.schema.name);
+	case CL_DATABASE:
+		return gw_must_own(s, x->p->arena, o->u.database.owner,
+		    "database", o->u.database.name);
+	default:
+		return NULL;
+	}
+}
+
 static struct err *
 check_drop(struct dropping *x, enum cl_kind kind, uint32_t id)
 {
@@ -165,6 +193,7 @@ drop(struct gw_session *s, struct gw_portal *p)
 			continue;
 		}
 		TRY(check_drop(&x, what.kind, id));
+		TRY(must_own(&x, what.kind, id));
 		called[what.n] = str_c(names->items[i].name);
 		ids[what.n++] = id;
 	}

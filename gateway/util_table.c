@@ -1,4 +1,5 @@
 /* CREATE TABLE: from the tree to a table of the catalog. */
+#include "gateway/access.h"
 #include "gateway/ddl.h"
 #include "gateway/session_int.h"
 
@@ -425,6 +426,16 @@ choose_schema(struct making *m)
 }
 
 static struct err *
+may_create(struct making *m)
+{
+	const struct cl_object *o =
+	    cl_find(m->p->env.catalog, CL_SCHEMA, m->t->schema);
+
+	return gw_may_create(&m->p->stmt, m->a, m->s->database,
+	    o ? o->u.schema.name : STR("public"));
+}
+
+static struct err *
 describe(struct making *m)
 {
 	const struct sql_create_table *ct = m->ct;
@@ -472,6 +483,7 @@ gw_util_table(struct gw_session *s, struct gw_portal *p)
 	m.t = NEW(m.a, struct gw_table_def);
 	TRY(refuse_features(&m));
 	TRY(choose_schema(&m));
+	TRY(may_create(&m));
 	if (!ct->if_not_exists || !cl_find_name(p->env.catalog, CL_TABLE,
 				      m.t->schema, str_c(ct->table.name))) {
 		TRY(describe(&m));

@@ -82,7 +82,7 @@ show_config(const struct conf *c)
 	}
 }
 
-/* Text that mdoc(7) does not take for a macro. */
+/* Text that man(7) does not take for a macro. */
 static void
 show_escaped(const char *s)
 {
@@ -100,22 +100,24 @@ show_escaped(const char *s)
 static void
 show_manual(const struct conf *c)
 {
-	printf(".Bl -tag -width Ds\n");
 	for (const struct conf_item *i = c->items; i->name; i++) {
-		printf(".It Fl Fl %s", conf_flag(c->arena, i->name) + 2);
+		printf(".TP\n\\fB");
+		show_escaped(conf_flag(c->arena, i->name));
+		printf("\\fR");
 		if (i->kind != CONF_BOOL)
-			printf(" Ar %s", arg_of(i));
+			printf(" \\fI%s\\fR", arg_of(i));
 		printf("\n");
 		show_escaped(i->help);
-		printf("\nSetting\n.Li %s ,\nvariable\n.Ev %s", i->name,
+		printf("\nSetting\n.BR %s ,\nvariable\n.BR %s", i->name,
 		    conf_env(c->arena, i->name));
 		if (i->dflt && *i->dflt) {
-			printf(" ,\ndefault\n.Li ");
+			printf(" ;\ndefault: ");
 			show_escaped(i->dflt);
+			printf(".\n");
+		} else {
+			printf(" .\n");
 		}
-		printf(" .\n");
 	}
-	printf(".El\n");
 }
 
 void

@@ -217,8 +217,9 @@ one_table_makes_help_and_manual(void)
 			   "(default: 64MB)") != NULL);
 	CHECK(strstr(text, "--trace\n") != NULL);
 	text = shown(CONF_MANUAL);
-	CHECK(strstr(text, ".It Fl Fl storage-idle-limit Ar TIME\n") != NULL);
-	CHECK(strstr(text, ".Ev SKAIDB_STORAGE_IDLE_LIMIT") != NULL);
+	CHECK(strstr(text, "\n\\fB\\-\\-storage\\-idle\\-limit\\fR "
+			   "\\fITIME\\fR\n") != NULL);
+	CHECK(strstr(text, "\n.BR SKAIDB_STORAGE_IDLE_LIMIT ") != NULL);
 	CHECK(strstr(text, "\n\\&.starts like a macro.") != NULL);
 	text = shown(CONF_VERSION);
 	CHECK(strncmp(text, "prog (skaidb) ", 14) == 0);

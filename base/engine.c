@@ -110,6 +110,16 @@ engine_run(struct engine *e, uint64_t lane, enum engine_kind kind,
 }
 
 enum engine_result
+engine_run_light(struct engine *e, uint64_t lane,
+    void (*run)(struct kv *kv, void *arg), void *arg)
+{
+	struct engine_job job = {
+	    .lane = lane, .kind = ENGINE_WRITE, .light = true};
+
+	return run_and_wait(e, &job, run, arg);
+}
+
+enum engine_result
 engine_run_durable(struct engine *e, uint64_t lane,
     void (*run)(struct kv *kv, void *arg), void *arg)
 {

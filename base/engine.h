@@ -36,6 +36,7 @@ struct engine_config {
 	uint64_t checkpoint_log_bytes;
 	int threads;           /* engine threads; 0 = run inline on the loop */
 	bool inline_reads;     /* reads of ENGINE_LANE_ANY run on the loop */
+	bool inline_writes;    /* light jobs of an idle engine, too */
 	uint64_t disk_reserve; /* bytes kept free; 0 = computed */
 };
 
@@ -80,6 +81,9 @@ struct engine_job {
 	 * it where it flushes, and flush for many at once. All jobs of a lane,
 	 * or none. */
 	bool durable;
+	/* A handful of operations by key: handing it to another thread and back
+	 * may take longer than running it. */
+	bool light;
 	enum engine_result result; /* the engine's */
 };
 
@@ -109,6 +113,9 @@ bool engine_writable(const struct engine *e);
 /* In a fiber: submit and wait. Not cancellable (short by contract). */
 enum engine_result engine_run(struct engine *e, uint64_t lane,
     enum engine_kind kind, void (*run)(struct kv *kv, void *arg), void *arg);
+/* The same for a writing job that is light (see struct engine_job). */
+enum engine_result engine_run_light(struct engine *e, uint64_t lane,
+    void (*run)(struct kv *kv, void *arg), void *arg);
 /* In a fiber: a writing job that is durable on return. */
 enum engine_result engine_run_durable(struct engine *e, uint64_t lane,
     void (*run)(struct kv *kv, void *arg), void *arg);

@@ -9,6 +9,9 @@
 #define BATCH_BYTES   (1u << 20)
 #define BATCH_ENTRIES 512u
 #define FULL_PAUSE_US 100000u
+/* What is no more than this is a light job: a row or two, as most are. */
+#define LIGHT_WRITES 4u
+#define LIGHT_BYTES  8192u
 
 void
 st_group_record_put(struct buf *b, const struct st_group_record *r)
@@ -76,6 +79,8 @@ struct job {
 	uint32_t n_ops, cap_ops;
 	struct str record_key, record;
 	bool with_rows, with_record;
+	size_t bytes; /* of the entries, and the rows they change */
+	uint32_t n_changes;
 	/* Filled by the job. */
 	struct delta *deltas;
 	uint32_t n_deltas, cap_deltas;
@@ -327,7 +332,6 @@ prepare(
     struct st_group *g, struct job *j, uint64_t upto, struct st_group_record *r)
 {
 	struct buf key, record;
-	size_t bytes = 0;
 
 	j->gid = g->gid;
 	j->entries = NEW_N(j->arena, const struct st_entry *, BATCH_ENTRIES);
@@ -336,9 +340,10 @@ prepare(
 		struct st_pending *p = LIST_ENTRY(at, struct st_pending, link);
 
 		if (p->entry.index > upto || j->n_entries == BATCH_ENTRIES ||
-		    (bytes && bytes + p->bytes.len > BATCH_BYTES))
+		    (j->bytes && j->bytes + p->bytes.len > BATCH_BYTES))
 			break;
-		bytes += p->bytes.len;
+		j->bytes += p->bytes.len;
+		j->n_changes += p->entry.n_writes + p->entry.n_forget;
 		j->entries[j->n_entries++] = &p->entry;
 		take_entry(g, j, &p->entry, r);
 	}
@@ -352,6 +357,16 @@ prepare(
 	j->record = buf_view(&record);
 }
 
+static enum engine_result
+submit(struct st_node *n, struct job *j)
+{
+	uint64_t lane = st_group_lane(j->gid);
+
+	if (j->n_changes <= LIGHT_WRITES && j->bytes <= LIGHT_BYTES)
+		return engine_run_light(n->engine, lane, apply_job, j);
+	return engine_run(n->engine, lane, ENGINE_WRITE, apply_job, j);
+}
+
 static bool
 run(struct st_group *g, struct job *j, bool rows, bool record)
 {
@@ -359,8 +374,7 @@ run(struct st_group *g, struct job *j, bool rows, bool record)
 
 	j->with_rows = rows;
 	j->with_record = record;
-	while (engine_run(n->engine, st_group_lane(g->gid), ENGINE_WRITE,
-		   apply_job, j) == ENGINE_FULL) {
+	while (submit(n, j) == ENGINE_FULL) {
 		if (n->state >= ST_NODE_STOPPED)
 			return false;
 		fiber_sleep(n->world, world_mono_us(n->world) + FULL_PAUSE_US);

@@ -51,6 +51,9 @@ const struct conf_item st_conf_items[] = {
     {"storage.inline_reads", CONF_BOOL, "on", 0, 0, NULL,
 	"Read by key on the network thread: faster when the cache holds the "
 	"data, but a read from disk holds up everything else."},
+    {"storage.inline_writes", CONF_BOOL, "on", 0, 0, NULL,
+	"Apply a row's change on the network thread while the engine threads "
+	"have nothing to do."},
     {"storage.statement_timeout_secs", CONF_INT, "30", 1, 3600, "SECONDS",
 	"Upper bound of any request's work."},
     {"storage.retry_window", CONF_DURATION, "10min", 2000000, 86400ll * 1000000,
@@ -85,6 +88,7 @@ st_conf_defaults(struct st_conf *c)
 	    .checkpoint_log_bytes = 32u << 20,
 	    .engine_threads = 2,
 	    .inline_reads = true,
+	    .inline_writes = true,
 	    .statement_timeout_us = 30000000u,
 	    .retry_window_us = 600000000u,
 	    .tombstone_age_us = 60000000u,
@@ -115,6 +119,7 @@ st_conf_read(const struct conf *c, struct st_conf *out)
 	out->disk_reserve = (uint64_t)conf_int(c, "storage.disk_reserve");
 	out->engine_threads = (int)conf_int(c, "storage.threads");
 	out->inline_reads = conf_bool(c, "storage.inline_reads");
+	out->inline_writes = conf_bool(c, "storage.inline_writes");
 	out->statement_timeout_us =
 	    (uint64_t)conf_int(c, "storage.statement_timeout_secs") * 1000000;
 	out->retry_window_us = (uint64_t)conf_int(c, "storage.retry_window");

@@ -115,6 +115,7 @@ struct engine_wt {
 	struct wt_kv loop_kv;
 	struct flush *spare_flush;
 	size_t outstanding;
+	size_t away; /* of these, what threads have or will get */
 	struct timer disk_timer;
 	uint64_t reserve;
 	bool writable; /* below the guard nothing new is accepted */
@@ -494,6 +495,10 @@ completed_ev(void *arg)
 	splice(&jobs, &e->done_jobs);
 	splice(&flushes, &e->done_flushes);
 	pthread_mutex_unlock(&e->lock);
+	LIST_FOREACH(at, &jobs)
+	e->away--;
+	LIST_FOREACH(at, &flushes)
+	e->away--;
 	report_all(e, &jobs, &flushes);
 }
 
@@ -683,11 +688,26 @@ engine_wt(const struct engine *base)
 	return e;
 }
 
+/* On the loop's thread? Never what asks for a flush, or would overtake its
+ * lane. A light write runs here while the threads have nothing to do: the way
+ * to one and back takes longer than the write. Once they are busy, they take
+ * all: then it is the loop that has no time to lose, and their wake-ups are
+ * shared. */
+static bool
+runs_inline(const struct engine_wt *e, const struct engine_job *job)
+{
+	if (job->result == ENGINE_FULL || e->n_workers == 0)
+		return true;
+	if (job->light && !job->durable)
+		return e->conf.inline_writes && e->away == 0;
+	return job->lane == ENGINE_LANE_ANY && job->kind == ENGINE_READ &&
+	       e->conf.inline_reads;
+}
+
 static void
 wt_submit(struct engine *base, struct engine_job *job)
 {
 	struct engine_wt *e = engine_wt(base);
-	bool any = job->lane == ENGINE_LANE_ANY;
 	uint64_t mixed = job->lane * 0x9e3779b97f4a7c15u;
 
 	ASSERT(!e->stop);
@@ -695,15 +715,15 @@ wt_submit(struct engine *base, struct engine_job *job)
 	job->result = ENGINE_OK;
 	if (job->kind == ENGINE_WRITE && e->full)
 		job->result = ENGINE_FULL;
-	if (job->result == ENGINE_FULL || e->n_workers == 0 ||
-	    (any && job->kind == ENGINE_READ && e->conf.inline_reads)) {
+	if (runs_inline(e, job)) {
 		list_push(&e->in_inline, &job->link);
 		post(e, true);
 		return;
 	}
+	e->away++;
 	if (job->durable)
 		list_push(&e->in_durables, &job->link);
-	else if (any)
+	else if (job->lane == ENGINE_LANE_ANY)
 		list_push(&e->in_shared, &job->link);
 	else
 		list_push(&e->workers[(mixed >> 32) % (unsigned)e->n_workers]
@@ -726,6 +746,7 @@ wt_flush(struct engine *base, void (*done)(void *arg), void *arg)
 	f->done = done;
 	f->arg = arg;
 	e->outstanding++;
+	e->away += e->n_workers != 0;
 	list_push(&e->in_flushes, &f->link);
 	post(e, e->n_workers == 0);
 }

@@ -291,7 +291,8 @@ st_node_start(struct world *w, struct arena *a, const struct st_conf *conf,
 	    .checkpoint_log_bytes = conf->checkpoint_log_bytes,
 	    .disk_reserve = conf->disk_reserve,
 	    .threads = conf->engine_threads,
-	    .inline_reads = conf->inline_reads};
+	    .inline_reads = conf->inline_reads,
+	    .inline_writes = conf->inline_writes};
 	struct err *e;
 
 	*out = NULL;

@@ -43,6 +43,7 @@ struct st_conf {
 	uint64_t disk_reserve; /* 0 = computed */
 	int engine_threads;
 	bool inline_reads;
+	bool inline_writes;
 
 	uint64_t statement_timeout_us; /* upper bound of a request's work */
 	uint64_t retry_window_us;

@@ -393,6 +393,39 @@ lane_in_order(struct rig *r)
 	CHECK(done_in_order == MANY);
 }
 
+/* Light ones may run elsewhere, but wait for what their lane has before them.
+ */
+static void
+light_in_order(struct rig *r)
+{
+	struct counted *all = NEW_N(r->arena, struct counted, MANY);
+
+	done_count = done_in_order = 0;
+	for (int i = 0; i < MANY; i++) {
+		all[i] = (struct counted){.number = i, .rig = r};
+		all[i].job = (struct engine_job){.lane = 7,
+		    .kind = ENGINE_WRITE,
+		    .light = i % 3 != 1,
+		    .run = append_number,
+		    .done = counted_done,
+		    .arg = &all[i]};
+		engine_submit(r->engine, &all[i].job);
+		CHECK(!all[i].ran);
+		/* Bursts of one to eleven. */
+		if (i % 11 == i / 11 % 11)
+			rig_sleep(r, i % 2 ? 50 : 2000);
+	}
+	while (done_count < MANY)
+		rig_sleep(r, 1000);
+	CHECK(done_in_order == MANY);
+}
+
+static void
+light_jobs_do_not_overtake_their_lane(void)
+{
+	on_each(light_in_order);
+}
+
 static void
 jobs_of_a_lane_run_and_complete_in_order(void)
 {
@@ -421,7 +454,10 @@ racer(void *arg)
 	uint64_t lane = (uint64_t)racers + 100;
 
 	for (int i = 0; i < 50; i++)
-		CHECK(write_with(r, lane, bump_shared, NULL) == ENGINE_OK);
+		CHECK((lane % 2 ? engine_run_light(
+				      r->engine, lane, bump_shared, NULL)
+				: write_with(r, lane, bump_shared, NULL)) ==
+		      ENGINE_OK);
 	racers--;
 }
 
@@ -695,6 +731,8 @@ CU_MAIN("engine", {"put_get_delete", put_get_delete},
 	cursors_left_open_are_closed_with_the_job},
     {"jobs_of_a_lane_run_and_complete_in_order",
 	jobs_of_a_lane_run_and_complete_in_order},
+    {"light_jobs_do_not_overtake_their_lane",
+	light_jobs_do_not_overtake_their_lane},
     {"conflicting_lanes_lose_no_update", conflicting_lanes_lose_no_update},
     {"a_crash_keeps_a_prefix_that_has_all_flushed",
 	a_crash_keeps_a_prefix_that_has_all_flushed},

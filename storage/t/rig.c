@@ -108,6 +108,7 @@ rig_start(struct rig *r, enum rig_kind kind)
 	    .log_file_bytes = 2u << 20,
 	    .checkpoint_log_bytes = 8u << 20,
 	    .disk_reserve = 1u << 20,
+	    .inline_writes = true,
 	    .threads = kind == RIG_WT_INLINE ? 0 : 2};
 	if (kind == RIG_MEM) {
 		r->disk = engine_mem_disk_new(r->arena);

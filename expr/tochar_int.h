@@ -60,6 +60,9 @@ struct dch_pattern {
 	size_t n;
 };
 
+/* Text in double quotes that a pattern begins with, a backslash before any
+ * character; the end of the pattern ends it, too. Returns its length there. */
+size_t ex_quoted(struct arena *a, struct str s, struct str *text);
 struct err *ex_dch_parse(
     const struct ex_ctx *ctx, struct str s, struct dch_pattern *p);
 

@@ -7,6 +7,7 @@
 #include "expr/func_int.h"
 #include "expr/numeric.h"
 #include "expr/text_int.h"
+#include "expr/tochar_int.h"
 
 enum token_kind {
 	T_TEXT,
@@ -102,19 +103,8 @@ next_token(struct arena *a, struct str s, struct token *t)
 		}
 	}
 	t->kind = T_TEXT;
-	if (s.p[0] == '"') {
-		struct buf b;
-		size_t i = 1;
-
-		buf_init(&b, a);
-		for (; i < s.len && s.p[i] != '"'; i++) {
-			if (s.p[i] == '\\' && i + 1 < s.len)
-				i++;
-			buf_u8(&b, (uint8_t)s.p[i]);
-		}
-		t->text = buf_view(&b);
-		return i < s.len ? i + 1 : i;
-	}
+	if (s.p[0] == '"')
+		return ex_quoted(a, s, &t->text);
 	t->text = str_of(s.p, ex_char_len(s));
 	return t->text.len;
 }

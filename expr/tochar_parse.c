@@ -92,12 +92,26 @@ match(struct str s, size_t word, enum dch_case *letters)
 		   s.p[0] == words[word].word[0]);
 }
 
-static size_t
-literal(struct arena *a, struct str s, struct dch_token *t)
+size_t
+ex_quoted(struct arena *a, struct str s, struct str *text)
 {
 	size_t i = 1;
 	struct buf b;
 
+	ASSERT(s.len > 0 && s.p[0] == '"');
+	buf_init(&b, a);
+	for (; i < s.len && s.p[i] != '"'; i++) {
+		if (s.p[i] == '\\' && i + 1 < s.len)
+			i++;
+		buf_u8(&b, (uint8_t)s.p[i]);
+	}
+	*text = buf_view(&b);
+	return i < s.len ? i + 1 : i;
+}
+
+static size_t
+literal(struct arena *a, struct str s, struct dch_token *t)
+{
 	t->kind = DCH_TEXT;
 	if (s.p[0] == '\\' && s.len > 1) {
 		t->text = str_of(s.p + 1, ex_char_len(str_skip(s, 1)));
@@ -107,14 +121,7 @@ literal(struct arena *a, struct str s, struct dch_token *t)
 		t->text = str_of(s.p, ex_char_len(s));
 		return t->text.len;
 	}
-	buf_init(&b, a);
-	for (; i < s.len && s.p[i] != '"'; i++) {
-		if (s.p[i] == '\\' && i + 1 < s.len)
-			i++;
-		buf_u8(&b, (uint8_t)s.p[i]);
-	}
-	t->text = buf_view(&b);
-	return i < s.len ? i + 1 : i;
+	return ex_quoted(a, s, &t->text);
 }
 
 static size_t

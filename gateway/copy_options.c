@@ -91,16 +91,6 @@ mark_column(struct reading *r, const struct sql_option *o, const char *name,
 	    o->position);
 }
 
-static const char *
-column_name(const struct sql_expr *e)
-{
-	if (e->kind == SQL_E_STRING)
-		return e->u.text;
-	if (e->kind == SQL_E_COLUMN && e->u.column.n == 1)
-		return e->u.column.parts[0];
-	return NULL;
-}
-
 static struct err *
 read_columns(struct reading *r, const struct sql_option *o, const bool **out)
 {
@@ -118,7 +108,7 @@ read_columns(struct reading *r, const struct sql_option *o, const bool **out)
 			"names",
 			o->name));
 	for (uint32_t i = 0; i < o->list.n; i++) {
-		const char *name = column_name(o->list.items[i]);
+		const char *name = sql_option_word(o->list.items[i]);
 
 		if (!name)
 			return syntax(r, o, "a column name is expected");

@@ -246,16 +246,6 @@ option_error(struct making *m, const struct sql_option *o, const char *text)
 	    o->position);
 }
 
-static const char *
-word_of(const struct sql_expr *e)
-{
-	if (e->kind == SQL_E_STRING)
-		return e->u.text;
-	if (e->kind == SQL_E_COLUMN && e->u.column.n == 1)
-		return e->u.column.parts[0];
-	return NULL;
-}
-
 /* The names of a list option: (a, b), ['a', 'b'], or 'a,b'. */
 static struct err *
 option_names(struct making *m, const struct sql_option *o, const char ***out,
@@ -267,7 +257,7 @@ option_names(struct making *m, const struct sql_option *o, const char ***out,
 	if (o->kind == SQL_OPT_LIST) {
 		*out = NEW_N(m->a, const char *, o->list.n + 1);
 		for (; *n < o->list.n; ++*n) {
-			(*out)[*n] = word_of(o->list.items[*n]);
+			(*out)[*n] = sql_option_word(o->list.items[*n]);
 			if (!(*out)[*n])
 				return option_error(m, o,
 				    arena_printf(m->a,

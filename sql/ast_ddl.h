@@ -43,6 +43,8 @@ struct err *sql_option_int(
 /* Any scalar as text (a string, word, number); 42601 when there is none. */
 struct err *sql_option_text(
     struct arena *a, const struct sql_option *o, const char **out);
+/* An item of a list option as a name: a, or 'a'; NULL for anything else. */
+const char *sql_option_word(const struct sql_expr *e);
 
 enum sql_constraint_kind {
 	SQL_CON_NULL,

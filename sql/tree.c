@@ -347,3 +347,13 @@ sql_option_text(struct arena *a, const struct sql_option *o, const char **out)
 		    o->position);
 	}
 }
+
+const char *
+sql_option_word(const struct sql_expr *e)
+{
+	if (e->kind == SQL_E_STRING)
+		return e->u.text;
+	if (e->kind == SQL_E_COLUMN && e->u.column.n == 1)
+		return e->u.column.parts[0];
+	return NULL;
+}

@@ -267,6 +267,27 @@ case_keys(const struct val *v, size_t n)
 	return failed;
 }
 
+int
+case_order(uint32_t type, const struct case_rank *r, size_t n)
+{
+	struct arena *a = arena_new(NULL, "order");
+	struct val *v = NEW_N(a, struct val, n);
+	int failed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		MUST(!ex_in(
+		    a, &ex_env_default, type, -1, str_c(r[i].text), &v[i]));
+	for (size_t i = 0; i < n * n; i++) {
+		int x = r[i / n].rank, y = r[i % n].rank;
+
+		failed +=
+		    ex_type(type)->cmp(v[i / n], v[i % n]) != (x > y) - (x < y);
+	}
+	failed += case_keys(v, n);
+	arena_free(a);
+	return failed;
+}
+
 /* SplitMix64. */
 uint64_t
 case_random(void)

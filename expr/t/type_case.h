@@ -30,6 +30,15 @@ int case_run(const struct type_case *cases, size_t n);
  * equal values have equal keys. Returns how many pairs failed. */
 int case_keys(const struct val *v, size_t n);
 
+/* Texts of one type with their place in PostgreSQL's order; equal ones share
+ * it. Returns how many pairs cmp or a key has otherwise. */
+struct case_rank {
+	int rank;
+	const char *text;
+};
+#define RANK(rank, text) {rank, text},
+int case_order(uint32_t type, const struct case_rank *r, size_t n);
+
 /* Random numbers that repeat with cu_seed(), and bytes 'a'... of `spread`
  * different ones. */
 uint64_t case_random(void);

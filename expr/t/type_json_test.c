@@ -12,36 +12,15 @@ texts_wire_rows_and_keys_are_postgresql_s(void)
 	CHECK(case_run(texts, sizeof(texts) / sizeof(texts[0])) == 0);
 }
 
-struct ranked {
-	int rank;
-	const char *text;
-};
-static const struct ranked ranks[] = {
-#define RANK(r, text) {r, text},
+static const struct case_rank ranks[] = {
 #include "expr/t/jsonb_order.def"
 };
-#define RANKS (sizeof(ranks) / sizeof(ranks[0]))
 
 static void
 order_is_postgresql_s_and_keys_have_it(void)
 {
-	struct arena *a = arena_new(NULL, "test");
-	struct val v[RANKS];
-	int wrong = 0;
-
-	for (size_t i = 0; i < RANKS; i++)
-		MUST(!ex_in(a, &ex_env_default, EX_JSONB, -1,
-		    str_c(ranks[i].text), &v[i]));
-	for (size_t i = 0; i < RANKS * RANKS; i++) {
-		const struct ranked *p = &ranks[i / RANKS],
-				    *q = &ranks[i % RANKS];
-
-		wrong += ex_type(EX_JSONB)->cmp(v[i / RANKS], v[i % RANKS]) !=
-			 (p->rank > q->rank) - (p->rank < q->rank);
-	}
-	CHECK(wrong == 0);
-	CHECK(case_keys(v, RANKS) == 0);
-	arena_free(a);
+	CHECK(
+	    case_order(EX_JSONB, ranks, sizeof(ranks) / sizeof(ranks[0])) == 0);
 }
 
 static struct str

@@ -1,10 +1,16 @@
 #include "regress/lib/cu.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <CUnit/Basic.h>
+
+#include "base/sanitize.h"
+
+/* FIBER_STACK_GATEWAY; a sanitizer needs more for the same. */
+#define SMALL_STACK (WITH_ASAN ? 1024 * 1024 : 256 * 1024)
 
 uint64_t
 cu_seed(void)
@@ -38,4 +44,26 @@ cu_main(const char *suite, const struct cu_case *cases, int argc, char **argv)
 	printf("%s: %u passed, %u failed\n", suite, ran - failed, failed);
 	CU_cleanup_registry();
 	return failed || !ran;
+}
+
+static void *
+small_main(void *arg)
+{
+	void (**fn)(void) = arg;
+
+	(*fn)();
+	return NULL;
+}
+
+void
+cu_on_small_stack(void (*fn)(void))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	MUST(pthread_attr_init(&attr) == 0);
+	MUST(pthread_attr_setstacksize(&attr, SMALL_STACK) == 0);
+	MUST(pthread_create(&thread, &attr, small_main, &fn) == 0);
+	(void)pthread_join(thread, NULL);
+	(void)pthread_attr_destroy(&attr);
 }

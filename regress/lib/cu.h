@@ -18,6 +18,10 @@ int cu_main(
 /* SKAIDB_SEED, or a fixed seed; printed when a test fails. */
 uint64_t cu_seed(void);
 
+/* Runs fn where stack is as small as a gateway fiber's: what goes deep by a
+ * client's wish must not need more. */
+void cu_on_small_stack(void (*fn)(void));
+
 /* Cases as {"claim", fn}, ... */
 #define CU_MAIN(suite, ...)                                                    \
 	int main(int argc, char **argv)                                        \

@@ -1,7 +1,3 @@
-#include <pthread.h>
-
-#include "base/sanitize.h"
-
 #include "sql/t/parse_case.h"
 
 /* What the text of the i-th target of `sql` is, and that it parses to the same
@@ -230,15 +226,14 @@ columns_are_named_as_postgres_names_them(void)
 	}
 }
 
-/* A gateway's fiber has 256 KiB. */
-static void *
-deep(void *arg)
+static void
+deep(void)
 {
 	struct arena *a = arena_new(NULL, "deep");
 	struct sql_stmt *s;
 	struct buf b;
 	size_t n;
-	bool *ok = arg;
+	bool same = false;
 
 	buf_init(&b, a);
 	buf_str(&b, STR("select a"));
@@ -250,29 +245,19 @@ deep(void *arg)
 		char *text = sql_deparse(a, e);
 
 		text = arena_printf(a, "select %s", text);
-		*ok =
+		same =
 		    !sql_parse(a, str_c(text), &again, &n) &&
 		    sql_expr_equal(e, again->u.select->targets.items[0].expr) &&
 		    sql_expr_position(e) == 8;
 	}
+	CHECK(same);
 	arena_free(a);
-	return NULL;
 }
 
 static void
 deep_trees_take_a_small_stack(void)
 {
-	size_t size = WITH_ASAN ? 1024 * 1024 : 256 * 1024;
-	pthread_attr_t attr;
-	pthread_t thread;
-	bool ok = false;
-
-	pthread_attr_init(&attr);
-	MUST(pthread_attr_setstacksize(&attr, size) == 0);
-	MUST(pthread_create(&thread, &attr, deep, &ok) == 0);
-	pthread_join(thread, NULL);
-	pthread_attr_destroy(&attr);
-	CHECK(ok);
+	cu_on_small_stack(deep);
 }
 
 static void

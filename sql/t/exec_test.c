@@ -1,9 +1,7 @@
 /* Statements and what PostgreSQL answers to them, from the .cases files beside
  * this one (see README.md), and what the source is asked for meanwhile. */
-#include <pthread.h>
 #include <stdio.h>
 
-#include "base/sanitize.h"
 #include "regress/lib/cu.h"
 #include "sql/t/fixture.h"
 
@@ -287,16 +285,15 @@ chain(struct fixture *f, const char *before, const char *link, int n,
 	return fixture_run(f, buf_cstr(&b));
 }
 
-static void *
-deep(void *arg)
+static void
+deep(void)
 {
 	struct fixture f;
-	bool *ok = arg;
 
 	fixture_init(&f);
 	fixture_run(&f, "CREATE TABLE t (id int PRIMARY KEY, n int)");
 	fixture_run(&f, "INSERT INTO t VALUES (1, 1)");
-	*ok = !strcmp(chain(&f, "SELECT id FROM t WHERE n", "+n", 1900, ">5"),
+	CHECK(!strcmp(chain(&f, "SELECT id FROM t WHERE n", "+n", 1900, ">5"),
 		  "|1\nSELECT 1\n") &&
 	      !strcmp(chain(&f, "SELECT n", "+n", 1900,
 			  " FROM t GROUP BY id ORDER BY 1"),
@@ -305,26 +302,14 @@ deep(void *arg)
 		  "UPDATE 1\n") &&
 	      !strcmp(
 		  chain(&f, "SELECT 1", " UNION ALL SELECT 1", 30, " LIMIT 1"),
-		  "|1\nSELECT 1\n");
+		  "|1\nSELECT 1\n"));
 	fixture_fini(&f);
-	return NULL;
 }
 
-/* A gateway's fiber has 256 KiB. */
 static void
 deep_statements_take_a_small_stack(void)
 {
-	size_t size = WITH_ASAN ? 1024 * 1024 : 256 * 1024;
-	pthread_attr_t attr;
-	pthread_t thread;
-	bool ok = false;
-
-	pthread_attr_init(&attr);
-	MUST(pthread_attr_setstacksize(&attr, size) == 0);
-	MUST(pthread_create(&thread, &attr, deep, &ok) == 0);
-	pthread_join(thread, NULL);
-	pthread_attr_destroy(&attr);
-	CHECK(ok);
+	cu_on_small_stack(deep);
 }
 
 static void

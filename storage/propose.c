@@ -18,7 +18,6 @@ struct proposal {
 	struct arena *arena;
 	const struct cl_propose *m;
 	struct cl_proposed *out;
-	uint64_t catalog;
 	uint64_t deadline_us;
 	struct st_group *group;
 	struct st_ballot ballot;
@@ -561,7 +560,6 @@ st_propose(struct st_node *n, struct arena *a, const struct cl_propose *m,
 	    .arena = a,
 	    .m = m,
 	    .out = out,
-	    .catalog = catalog,
 	    .deadline_us = st_mono_of(n, m->deadline)};
 	struct st_gid gid = {m->placement, m->slot, m->epoch};
 	uint64_t from = world_mono_us(n->world);

@@ -66,6 +66,16 @@ struct ex_ctx {
 	uint32_t n_params;
 };
 
+/* A call whose work may grow with the square of its arguments asks now and
+ * then; 54001 when it took EX_WORK_MAX_US. Zero at the start of the call. */
+#define EX_WORK_MAX_US 2000000
+struct ex_work {
+	int64_t since_us;
+	bool begun;
+};
+struct err *ex_work_check(
+    const struct ex_ctx *ctx, struct ex_work *w, const char *what);
+
 /* Evaluation.  Takes bounded C stack whatever the depth of e. Errors carry no
  * position, as PostgreSQL's at run time do not (ex_coerce's of a literal do).
  * 54001 beyond EX_DEPTH_BIND_MAX. A column or parameter whose value has

@@ -202,3 +202,21 @@ ex_func_is_cast(struct str name, uint32_t arg, uint32_t *type)
 	*type = t->oid;
 	return true;
 }
+
+struct err *
+ex_work_check(const struct ex_ctx *ctx, struct ex_work *w, const char *what)
+{
+	int64_t now;
+
+	if (!ctx->env || !ctx->env->mono_us)
+		return NULL;
+	now = ctx->env->mono_us(ctx->env->arg);
+	if (!w->begun) {
+		w->begun = true;
+		w->since_us = now;
+	}
+	if (now - w->since_us < EX_WORK_MAX_US)
+		return NULL;
+	return ERR(ctx->arena, ERRCODE_STATEMENT_TOO_COMPLEX,
+	    "%s failed: it takes too many steps", what);
+}

@@ -7,73 +7,81 @@
 
 enum like { LIKE_YES, LIKE_NO, LIKE_BAD_ESCAPE };
 
+static size_t
+char_len(struct str s, bool bytes)
+{
+	return bytes ? 1 : ex_char_len(s);
+}
+
 static bool
-same_char(struct str x, struct str y, bool fold)
+same_byte(char x, char y, bool fold)
 {
-	if (fold && x.len == 1 && y.len == 1)
-		return ex_lower(x.p[0]) == ex_lower(y.p[0]);
-	return str_eq(x, y);
+	return x == y || (fold && ex_lower(x) == ex_lower(y));
 }
 
-static struct str
-next_char(struct str s, bool bytes)
-{
-	return str_of(s.p, bytes ? 1 : ex_char_len(s));
-}
-
-/* One pattern position that is not '%': takes a character off both, or fails.
- */
+/* One pattern position that is not '%': takes what it stands for off both, or
+ * fails. Characters of several bytes need no decoding: they are the same when
+ * their bytes are. */
 static enum like
 like_one(struct str *s, struct str *p, bool fold, bool bytes)
 {
-	struct str pc = next_char(*p, bytes), sc;
-	bool any = pc.len == 1 && pc.p[0] == '_';
-
-	if (pc.len == 1 && pc.p[0] == '\\') {
+	if (p->p[0] == '_') {
+		*s = str_skip(*s, char_len(*s, bytes));
+		*p = str_skip(*p, 1);
+		return LIKE_YES;
+	}
+	if (p->p[0] == '\\') {
 		*p = str_skip(*p, 1);
 		if (!p->len)
 			return LIKE_BAD_ESCAPE;
-		pc = next_char(*p, bytes);
 	}
-	sc = next_char(*s, bytes);
-	if (!any && !same_char(sc, pc, fold))
+	if (!same_byte(s->p[0], p->p[0], fold))
 		return LIKE_NO;
-	*s = str_skip(*s, sc.len);
-	*p = str_skip(*p, pc.len);
+	*s = str_skip(*s, 1);
+	*p = str_skip(*p, 1);
 	return LIKE_YES;
 }
 
+#define LIKE_STEPS 65536 /* between two looks at the clock */
+
 /* After '%' everything that follows may start at any later place; only the
  * last '%' needs to be tried again, so the work is at most |s| * |p|. */
-static enum like
-like(struct str s, struct str p, bool fold, bool bytes)
+static struct err *
+like(
+    const struct ex_ctx *ctx, const struct val *args, bool fold, enum like *out)
 {
+	struct str s = args[0].u.s, p = args[1].u.s;
 	struct str retry_s = STR_NONE, retry_p = STR_NONE;
-	bool retry = false;
+	bool retry = false, bytes = args[0].type == EX_BYTEA;
+	struct ex_work work = {0};
 
-	for (;;) {
+	for (uint32_t steps = 1;; steps++) {
 		enum like r = LIKE_NO;
+
+		if (steps % LIKE_STEPS == 0)
+			TRY(ex_work_check(ctx, &work, "LIKE"));
 
 		if (p.len && p.p[0] == '%') {
 			p = str_skip(p, 1);
+			*out = LIKE_YES;
 			if (!p.len)
-				return LIKE_YES;
+				return NULL;
 			retry = true;
 			retry_s = s;
 			retry_p = p;
 			continue;
 		}
+		*out = LIKE_YES;
 		if (!p.len && !s.len)
-			return LIKE_YES;
+			return NULL;
 		if (p.len && s.len)
 			r = like_one(&s, &p, fold, bytes);
 		if (r == LIKE_YES)
 			continue;
-		if (r == LIKE_BAD_ESCAPE)
-			return r;
-		if (!retry || !retry_s.len)
-			return LIKE_NO;
-		retry_s = str_skip(retry_s, next_char(retry_s, bytes).len);
+		*out = r;
+		if (r == LIKE_BAD_ESCAPE || !retry || !retry_s.len)
+			return NULL;
+		retry_s = str_skip(retry_s, char_len(retry_s, bytes));
 		s = retry_s;
 		p = retry_p;
 	}
@@ -83,9 +91,9 @@ static struct err *
 do_like(const struct ex_ctx *ctx, const struct val *args, bool fold,
     bool negate, struct val *out)
 {
-	bool bytes = args[0].type == EX_BYTEA;
-	enum like r = like(args[0].u.s, args[1].u.s, fold, bytes);
+	enum like r;
 
+	TRY(like(ctx, args, fold, &r));
 	if (r == LIKE_BAD_ESCAPE)
 		return ERR(ctx->arena, ERRCODE_INVALID_ESCAPE_SEQUENCE,
 		    "LIKE pattern must not end with escape character");
@@ -164,11 +172,11 @@ do_match(const struct ex_ctx *ctx, const struct val *args, int flags,
     bool negate, struct val *out)
 {
 	struct ex_regex *re;
-	struct ex_match m;
+	struct ex_match m = {0};
 	bool found;
 
 	TRY(ex_regex_get(ctx->arena, args[1].u.s, flags, &re));
-	TRY(ex_regex_match(ctx->arena, re, args[0].u.s, 0, &found, &m));
+	TRY(ex_regex_match(ctx, re, args[0].u.s, 0, &found, &m));
 	ex_set_bool(out, found != negate);
 	return NULL;
 }
@@ -214,12 +222,12 @@ do_substr(const struct ex_ctx *ctx, const struct val *args, bool group,
 {
 	struct str s = args[0].u.s;
 	struct ex_regex *re;
-	struct ex_match m;
+	struct ex_match m = {0};
 	bool found;
 	size_t g;
 
 	TRY(ex_regex_get(ctx->arena, args[1].u.s, 0, &re));
-	TRY(ex_regex_match(ctx->arena, re, s, 0, &found, &m));
+	TRY(ex_regex_match(ctx, re, s, 0, &found, &m));
 	if (!found)
 		return NULL;
 	g = group && m.n_groups > 0;
@@ -257,7 +265,7 @@ BODY(regexp_count)
 {
 	struct str s = args[0].u.s;
 	struct ex_regex *re;
-	struct ex_match m;
+	struct ex_match m = {0};
 	int64_t count = 0;
 	size_t at = 0;
 	bool found = true;
@@ -265,7 +273,7 @@ BODY(regexp_count)
 	UNUSED(n);
 	TRY(ex_regex_get(ctx->arena, args[1].u.s, 0, &re));
 	while (at <= s.len) {
-		TRY(ex_regex_match(ctx->arena, re, s, at, &found, &m));
+		TRY(ex_regex_match(ctx, re, s, at, &found, &m));
 		if (!found)
 			break;
 		count++;
@@ -279,12 +287,12 @@ BODY(regexp_instr)
 {
 	struct str s = args[0].u.s;
 	struct ex_regex *re;
-	struct ex_match m;
+	struct ex_match m = {0};
 	bool found;
 
 	UNUSED(n);
 	TRY(ex_regex_get(ctx->arena, args[1].u.s, 0, &re));
-	TRY(ex_regex_match(ctx->arena, re, s, 0, &found, &m));
+	TRY(ex_regex_match(ctx, re, s, 0, &found, &m));
 	ex_set_int(out,
 	    found ? 1 + (int64_t)ex_char_count(str_of(s.p, m.group[0].from))
 		  : 0);
@@ -333,13 +341,13 @@ replace(const struct ex_ctx *ctx, struct ex_regex *re,
 {
 	size_t at = r->start, kept = 0;
 	int64_t nth = 0;
-	struct ex_match m;
+	struct ex_match m = {0};
 	struct buf b;
 	bool found;
 
 	buf_init(&b, ctx->arena);
 	while (at <= r->s.len) {
-		TRY(ex_regex_match(ctx->arena, re, r->s, at, &found, &m));
+		TRY(ex_regex_match(ctx, re, r->s, at, &found, &m));
 		if (!found)
 			break;
 		nth++;

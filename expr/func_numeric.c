@@ -174,36 +174,9 @@ BODY(numeric_lcm)
 
 #define FACTORIAL_MAX 32177 /* beyond it numeric overflows */
 
-/* Products are large garbage each: the running one moves between two scratch
- * arenas. */
-static struct err *
-factorial(const struct ex_ctx *ctx, int64_t k, struct arena *scratch[2],
-    struct str *out)
-{
-	struct str r = num_of_i64(scratch[0], 1);
-	unsigned at = 0;
-
-	for (int64_t i = 2; i <= k; i++) {
-		struct err *err =
-		    num_mul(scratch[at], r, num_of_i64(scratch[at], i), &r);
-
-		if (err)
-			return err_copy(ctx->arena, err);
-		if (i % 64 == 0) {
-			r = arena_str(scratch[!at], r);
-			arena_reset(scratch[at]);
-			at = !at;
-		}
-	}
-	*out = arena_str(ctx->arena, r);
-	return NULL;
-}
-
 BODY(numeric_factorial)
 {
 	int64_t k = args[0].u.i;
-	struct arena *scratch[2];
-	struct err *err;
 
 	UNUSED(n);
 	if (k < 0)
@@ -212,13 +185,8 @@ BODY(numeric_factorial)
 	if (k > FACTORIAL_MAX)
 		return ERR(ctx->arena, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
 		    "value overflows numeric format");
-	scratch[0] = arena_new(ctx->arena, "factorial");
-	scratch[1] = arena_new(ctx->arena, "factorial");
 	out->null = false;
-	err = factorial(ctx, k, scratch, &out->u.s);
-	arena_free(scratch[0]);
-	arena_free(scratch[1]);
-	return err;
+	return num_factorial(ctx->arena, (uint32_t)k, &out->u.s);
 }
 
 BODY(numeric_int)

@@ -233,65 +233,116 @@ BODY(text_split_part)
 
 /* ---- trimming ---- */
 
-static bool
-has_char(struct str set, struct str c)
-{
-	while (set.len) {
-		size_t len = ex_char_len(set);
+/* The characters of a text and where in it they are, from 0. */
+struct char_set {
+	struct str s;
+	size_t ascii[128]; /* place + 1; 0: not there */
+	struct ex_work work;
+};
 
-		if (str_eq(str_of(set.p, len), c))
-			return true;
-		set = str_skip(set, len);
-	}
-	return false;
-}
-
-static struct str
-trim_left(struct str s, struct str set)
+static struct char_set
+char_set(struct str s)
 {
-	while (s.len && has_char(set, str_of(s.p, ex_char_len(s))))
+	struct char_set set = {.s = s};
+
+	for (size_t i = 0; s.len; i++) {
+		uint8_t c = (uint8_t)s.p[0];
+
+		if (c < 128 && !set.ascii[c])
+			set.ascii[c] = i + 1;
 		s = str_skip(s, ex_char_len(s));
-	return s;
+	}
+	return set;
 }
 
-static struct str
-trim_right(struct str s, struct str set)
-{
-	while (s.len) {
-		size_t start = s.len - 1;
+#define SET_LONG 1024 /* bytes that are looked through without a clock */
 
-		while (start && s.len - start < 4 &&
-		       ((uint8_t)s.p[start] & 0xc0) == 0x80)
-			start--;
-		if (!has_char(set, str_skip(s, start)))
-			break;
-		s.len = start;
+/* Where c is; SIZE_MAX: nowhere. */
+static struct err *
+set_find(
+    const struct ex_ctx *ctx, struct char_set *set, struct str c, size_t *out)
+{
+	struct str s = set->s;
+
+	*out = SIZE_MAX;
+	if (c.len == 1 && (uint8_t)c.p[0] < 128) {
+		*out = set->ascii[(uint8_t)c.p[0]] - 1;
+		return NULL;
 	}
-	return s;
+	for (size_t i = 0; s.len; i++) {
+		struct str x = str_of(s.p, ex_char_len(s));
+
+		if (str_eq(x, c)) {
+			*out = i;
+			return NULL;
+		}
+		s = str_skip(s, x.len);
+	}
+	return set->s.len > SET_LONG
+		   ? ex_work_check(ctx, &set->work, "search of characters")
+		   : NULL;
+}
+
+static struct err *
+trim_left(const struct ex_ctx *ctx, struct str *s, struct char_set *set)
+{
+	while (s->len) {
+		struct str c = str_of(s->p, ex_char_len(*s));
+		size_t at;
+
+		TRY(set_find(ctx, set, c, &at));
+		if (at == SIZE_MAX)
+			break;
+		*s = str_skip(*s, c.len);
+	}
+	return NULL;
+}
+
+static struct err *
+trim_right(const struct ex_ctx *ctx, struct str *s, struct char_set *set)
+{
+	while (s->len) {
+		size_t start = s->len - 1, at;
+
+		while (start && s->len - start < 4 &&
+		       ((uint8_t)s->p[start] & 0xc0) == 0x80)
+			start--;
+		TRY(set_find(ctx, set, str_skip(*s, start), &at));
+		if (at == SIZE_MAX)
+			break;
+		s->len = start;
+	}
+	return NULL;
+}
+
+static struct err *
+trim(const struct ex_ctx *ctx, const struct val *args, uint32_t n,
+    bool sides[2], struct val *out)
+{
+	struct char_set set = char_set(n > 1 ? args[1].u.s : STR(" "));
+	struct str s = args[0].u.s;
+
+	if (sides[0])
+		TRY(trim_left(ctx, &s, &set));
+	if (sides[1])
+		TRY(trim_right(ctx, &s, &set));
+	ex_set_str(out, s);
+	return NULL;
 }
 
 BODY(text_ltrim)
 {
-	UNUSED(ctx);
-	ex_set_str(out, trim_left(args[0].u.s, n > 1 ? args[1].u.s : STR(" ")));
-	return NULL;
+	return trim(ctx, args, n, (bool[2]){true, false}, out);
 }
 
 BODY(text_rtrim)
 {
-	UNUSED(ctx);
-	ex_set_str(
-	    out, trim_right(args[0].u.s, n > 1 ? args[1].u.s : STR(" ")));
-	return NULL;
+	return trim(ctx, args, n, (bool[2]){false, true}, out);
 }
 
 BODY(text_btrim)
 {
-	struct str set = n > 1 ? args[1].u.s : STR(" ");
-
-	UNUSED(ctx);
-	ex_set_str(out, trim_right(trim_left(args[0].u.s, set), set));
-	return NULL;
+	return trim(ctx, args, n, (bool[2]){true, true}, out);
 }
 
 /* ---- padding and repeating ---- */
@@ -410,36 +461,28 @@ BODY(text_replace)
 	return NULL;
 }
 
-/* Which character of `set` c is; SIZE_MAX if none. */
-static size_t
-char_index(struct str set, struct str c)
-{
-	for (size_t i = 0; set.len; i++) {
-		size_t len = ex_char_len(set);
-
-		if (str_eq(str_of(set.p, len), c))
-			return i;
-		set = str_skip(set, len);
-	}
-	return SIZE_MAX;
-}
-
 BODY(text_translate)
 {
-	struct str s = args[0].u.s, from = args[1].u.s, to = args[2].u.s;
+	struct str s = args[0].u.s, to = args[2].u.s;
+	struct char_set from = char_set(args[1].u.s);
 	struct buf b;
 
 	UNUSED(n);
 	buf_init(&b, ctx->arena);
 	while (s.len) {
 		struct str c = str_of(s.p, ex_char_len(s));
-		size_t i = char_index(from, c);
+		size_t i;
 
+		TRY(set_find(ctx, &from, c, &i));
 		if (i == SIZE_MAX) {
 			buf_str(&b, c);
 		} else {
-			struct str t = str_skip(to, ex_char_offset(to, i));
+			struct str t;
 
+			if (i > SET_LONG)
+				TRY(ex_work_check(
+				    ctx, &from.work, "search of characters"));
+			t = str_skip(to, ex_char_offset(to, i));
 			if (t.len)
 				buf_put(&b, t.p, ex_char_len(t));
 		}

@@ -88,6 +88,7 @@ struct err *num_log(
     struct arena *a, struct str base, struct str x, struct str *out);
 struct err *num_power(
     struct arena *a, struct str x, struct str y, struct str *out);
+struct err *num_factorial(struct arena *a, uint32_t n, struct str *out);
 /* numeric(p,s): rounds to the scale; 22003 "numeric field overflow". typmod as
  * in pg_attribute; -1 changes nothing. */
 struct err *num_typmod(

@@ -707,3 +707,14 @@ num_power(struct arena *a, struct str x, struct str y, struct str *out)
 	num_fini(&q);
 	return e;
 }
+
+struct err *
+num_factorial(struct arena *a, uint32_t n, struct str *out)
+{
+	struct num r;
+
+	*out = STR_NONE;
+	num_init(&r);
+	mpz_fac_ui(r.m, n);
+	return num_store(a, &r, out);
+}

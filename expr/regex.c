@@ -5,16 +5,24 @@
 
 #define CACHE_MAX       32
 #define PATTERN_MAX     (64u << 10)
-#define MATCH_LIMIT_MAX 5000000 /* steps; about a second */
-#define MATCH_HEAP_KIB  16384
-#define PARENS_MAX      24 /* PCRE2's compiler recurses over them */
+#define MATCH_LIMIT_MAX 5000000 /* steps from one place; about a second */
+/* PCRE2 cannot be interrupted, so in all but short texts it calls back at each
+ * item of the pattern, and at each so many of those the clock is asked. */
+#define WATCH_MIN         64 /* bytes */
+#define WATCH_STEPS       64
+#define MATCH_LIMIT_SHORT 1000000
+#define MATCH_HEAP_KIB    16384
+#define PARENS_MAX        24 /* PCRE2's compiler recurses over them */
 
 struct ex_regex {
 	struct arena *arena;
 	struct str pattern;
 	int flags;
-	uint64_t used; /* for eviction */
-	pcre2_code *code;
+	uint64_t used;   /* for eviction */
+	struct str text; /* the pattern for PCRE2, and its options */
+	uint32_t options;
+	pcre2_compile_context *context;
+	pcre2_code *code, *watched; /* watched: calls back; made when needed */
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
 };
@@ -308,15 +316,14 @@ bad_pattern(struct arena *a, int code)
 static uint32_t
 options(int flags)
 {
-	uint32_t o = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+	uint32_t o = PCRE2_UTF;
 
 	o |= PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY;
 	o |= flags & EX_REGEX_NEWLINE ? PCRE2_MULTILINE : PCRE2_DOTALL;
 	if (flags & EX_REGEX_ICASE)
 		o |= PCRE2_CASELESS;
 	if (flags & EX_REGEX_LITERAL)
-		o = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_LITERAL |
-		    (o & PCRE2_CASELESS);
+		o = PCRE2_UTF | PCRE2_LITERAL | (o & PCRE2_CASELESS);
 	else if (flags & EX_REGEX_EXPANDED)
 		o |= PCRE2_EXTENDED;
 	return o;
@@ -346,34 +353,39 @@ embedded_options(struct arena *a, struct str *s, int *flags)
 }
 
 static struct err *
-compile(struct arena *a, struct ex_regex *re)
+build(struct arena *errs, struct ex_regex *re, uint32_t more, pcre2_code **out)
 {
-	pcre2_general_context *g;
-	pcre2_compile_context *c;
-	struct str p = re->pattern;
 	PCRE2_SIZE at;
 	int code;
 
-	if (p.len > PATTERN_MAX)
+	*out = pcre2_compile((PCRE2_SPTR)(re->text.len ? re->text.p : ""),
+	    re->text.len, re->options | more, &code, &at, re->context);
+	return *out ? NULL : bad_pattern(errs, code);
+}
+
+static struct err *
+compile(struct arena *a, struct ex_regex *re)
+{
+	pcre2_general_context *g;
+
+	re->text = re->pattern;
+	if (re->text.len > PATTERN_MAX)
 		return bad_pattern(a, PCRE2_ERROR_PATTERN_TOO_LARGE);
-	if (str_has_prefix(p, STR("***="))) {
+	if (str_has_prefix(re->text, STR("***="))) {
 		re->flags |= EX_REGEX_LITERAL;
-		p = str_skip(p, 4);
+		re->text = str_skip(re->text, 4);
 	}
 	if (!(re->flags & EX_REGEX_LITERAL))
-		TRY(embedded_options(a, &p, &re->flags));
+		TRY(embedded_options(a, &re->text, &re->flags));
 	if (!(re->flags & EX_REGEX_LITERAL))
-		TRY(translated(a, re->arena, p, &p));
+		TRY(translated(a, re->arena, re->text, &re->text));
+	re->options = options(re->flags);
 	g = pcre2_general_context_create(take, give_back, re->arena);
-	c = pcre2_compile_context_create(g);
-	pcre2_set_parens_nest_limit(c, PARENS_MAX);
-	re->code = pcre2_compile((PCRE2_SPTR)(p.len ? p.p : ""), p.len,
-	    options(re->flags), &code, &at, c);
-	if (!re->code)
-		return bad_pattern(a, code);
+	re->context = pcre2_compile_context_create(g);
+	pcre2_set_parens_nest_limit(re->context, PARENS_MAX);
+	TRY(build(a, re, 0, &re->code));
 	re->match = pcre2_match_data_create(EX_REGEX_GROUPS, g);
 	re->limits = pcre2_match_context_create(g);
-	pcre2_set_match_limit(re->limits, MATCH_LIMIT_MAX);
 	pcre2_set_heap_limit(re->limits, MATCH_HEAP_KIB);
 	return NULL;
 }
@@ -438,22 +450,57 @@ groups(const struct ex_regex *re, struct ex_match *m)
 	}
 }
 
-struct err *
-ex_regex_match(struct arena *a, struct ex_regex *re, struct str s, size_t from,
-    bool *found, struct ex_match *m)
-{
-	int r = pcre2_match(re->code, (PCRE2_SPTR)(s.len ? s.p : ""), s.len,
-	    from, 0, re->match, re->limits);
+struct watch {
+	const struct ex_ctx *ctx;
+	struct ex_work *work;
+	uint32_t steps;
+	struct err *err;
+};
 
-	*found = r >= 0;
+static int
+step_ev(pcre2_callout_block *at, void *arg)
+{
+	struct watch *w = arg;
+
+	(void)at;
+	if (++w->steps % WATCH_STEPS)
+		return 0;
+	w->err = ex_work_check(w->ctx, w->work, "regular expression");
+	return w->err ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+struct err *
+ex_regex_match(const struct ex_ctx *ctx, struct ex_regex *re, struct str s,
+    size_t from, bool *found, struct ex_match *m)
+{
+	struct watch w = {.ctx = ctx, .work = &m->work};
+	bool watched = s.len > WATCH_MIN;
+	/* Checking the text each time would make the time of many matches in
+	 * one that is long grow with its square. */
+	uint32_t how = m->checked ? PCRE2_NO_UTF_CHECK : 0;
+	int r;
+
+	*found = false;
+	if (watched && !re->watched)
+		TRY(build(ctx->arena, re, PCRE2_AUTO_CALLOUT, &re->watched));
+	pcre2_set_match_limit(
+	    re->limits, watched ? MATCH_LIMIT_MAX : MATCH_LIMIT_SHORT);
+	pcre2_set_callout(re->limits, watched ? step_ev : NULL, &w);
+	r = pcre2_match(watched ? re->watched : re->code,
+	    (PCRE2_SPTR)(s.len ? s.p : ""), s.len, from, how, re->match,
+	    re->limits);
+	m->checked = r >= 0;
+	if (r == PCRE2_ERROR_NOMATCH)
+		return NULL;
 	if (r >= 0) {
+		*found = true;
 		groups(re, m);
 		return NULL;
 	}
-	if (r == PCRE2_ERROR_NOMATCH)
-		return NULL;
-	return ERR(a, ERRCODE_STATEMENT_TOO_COMPLEX,
-	    "regular expression failed: it takes too many steps");
+	return w.err ? w.err
+		     : ERR(ctx->arena, ERRCODE_STATEMENT_TOO_COMPLEX,
+			   "regular expression failed: it takes too many "
+			   "steps");
 }
 
 void

@@ -17,6 +17,8 @@ struct ex_match {
 	struct {
 		size_t from, to; /* SIZE_MAX: took no part */
 	} group[EX_REGEX_GROUPS];
+	bool checked; /* the text is known to be UTF-8 */
+	struct ex_work work;
 };
 
 enum ex_regex_flag {
@@ -32,10 +34,11 @@ struct err *ex_regex_flags(
 /* 2201B for a bad pattern. */
 struct err *ex_regex_get(
     struct arena *a, struct str pattern, int flags, struct ex_regex **out);
-/* First match at or after byte `from`; *found false: none. 54001 when the
- * pattern takes too much work. */
-struct err *ex_regex_match(struct arena *a, struct ex_regex *re, struct str s,
-    size_t from, bool *found, struct ex_match *m);
+/* First match at or after byte `from`; *found false: none. *m is zero before
+ * the first call, and stays as it is for further ones in the same text. 54001
+ * when the pattern takes too much work. */
+struct err *ex_regex_match(const struct ex_ctx *ctx, struct ex_regex *re,
+    struct str s, size_t from, bool *found, struct ex_match *m);
 /* Frees this thread's cache; before the thread ends. */
 void ex_regex_fini(void);
 

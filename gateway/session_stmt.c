@@ -83,6 +83,14 @@ wall_clock(void *arg)
 	return (int64_t)world_wall_us(s->world) - INT64_C(946684800000000);
 }
 
+static int64_t
+mono_clock(void *arg)
+{
+	struct gw_session *s = TAKE(struct gw_session, arg, GW_SESSION_MAGIC);
+
+	return (int64_t)world_mono_us(s->world);
+}
+
 static void
 random_bytes(void *arg, void *p, size_t n)
 {
@@ -120,6 +128,7 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->statement_us = wall_clock(s);
 	ex->now_us = s->txn == GW_TXN_IDLE ? ex->statement_us : s->txn_start_us;
 	ex->clock_us = wall_clock;
+	ex->mono_us = mono_clock;
 	ex->random = random_bytes;
 	ex->sleep = sleep_for;
 	ex->arg = s;

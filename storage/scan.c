@@ -81,15 +81,28 @@ project(struct scan *s, struct str value)
 	return buf_view(&b);
 }
 
+static int64_t
+mono_clock(void *arg)
+{
+	struct st_node *n = arg;
+
+	return (int64_t)world_mono_us(n->world);
+}
+
 static struct err *
 passes(struct scan *s, struct str pk, struct str value, bool *yes)
 {
 	struct val *vals;
-	struct ex_ctx ctx = {.arena = s->row, .env = &ex_env_default};
+	struct ex_ctx ctx = {.arena = s->row};
+	struct ex_env env;
 
 	*yes = true;
 	if (!s->filter)
 		return NULL;
+	env = ex_env_default;
+	env.mono_us = mono_clock;
+	env.arg = s->node;
+	ctx.env = &env;
 	vals = NEW_N(s->row, struct val, s->wanted.n + 1);
 	TRY(ex_table_read(
 	    s->row, s->table, pk, value, s->wanted.ids, s->wanted.n, vals));

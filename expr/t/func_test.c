@@ -121,8 +121,71 @@ extreme_arguments_are_survived(void)
 	CHECK(f == NULL);
 }
 
+static int64_t
+quick_clock(void *arg)
+{
+	int64_t *now = arg;
+
+	return *now += 10000;
+}
+
+static const char *
+text_of(const char *part, unsigned times)
+{
+	struct buf b;
+
+	buf_init(&b, calc_arena());
+	buf_str(&b, STR("text:"));
+	while (times-- > 0)
+		buf_str(&b, str_c(part));
+	buf_u8(&b, '\0');
+	return buf_view(&b).p;
+}
+
+/* Each would run for minutes or longer. */
+static void
+calls_that_take_very_long_are_ended(void)
+{
+	static const struct {
+		const char *name, *text, *by, *third;
+		unsigned text_times, by_times;
+	} cases[] = {{"~", "a", "a*a*[^a]", NULL, 30000, 1},
+	    {"~", "a", "(a|b)*[^a]", NULL, 100000, 1},
+	    {"regexp_count", "ab", "a(?=.*c)?", NULL, 100000, 1},
+	    {"~~", "ab", "%abababababababababababababababababababababababc%",
+		NULL, 400000, 1},
+	    {"translate", "\xc3\xa9", "\xc3\xaa", "x", 300000, 300000},
+	    {"btrim", "\xc3\xa9", "b\xc3\xa9", NULL, 300000, 1},
+	    {"translate", "a", "b", "x", 900000, 900000}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int64_t now = 0;
+		struct ex_env env = ex_env_default;
+		struct ex_ctx ctx = {.arena = calc_arena(), .env = &env};
+		struct expr *args[3], *call;
+		struct err *e;
+		struct val out;
+		uint32_t n = cases[i].third ? 3 : 2;
+
+		env.mono_us = quick_clock;
+		env.arg = &now;
+		args[0] = calc_arg(text_of(cases[i].text, cases[i].text_times));
+		args[1] = calc_arg(text_of(cases[i].by, cases[i].by_times));
+		args[2] = calc_arg(text_of(n > 2 ? cases[i].third : "", 1));
+		MUST(!calc_bind(cases[i].name, args, n, &call));
+		e = ex_eval(&ctx, call, &out);
+		/* The last two are as long and quick. */
+		CHECK((e != NULL) == (i < 5));
+		CHECK(!e ||
+		      strcmp(e->sqlstate, ERRCODE_STATEMENT_TOO_COMPLEX) == 0);
+		calc_fini();
+	}
+}
+
 CU_MAIN("func",
     {"results_are_those_of_postgresql", results_are_those_of_postgresql},
     {"every_operator_has_its_function", every_operator_has_its_function},
     {"every_function_is_of_known_types", every_function_is_of_known_types},
-    {"extreme_arguments_are_survived", extreme_arguments_are_survived})
+    {"extreme_arguments_are_survived", extreme_arguments_are_survived},
+    {"calls_that_take_very_long_are_ended",
+	calls_that_take_very_long_are_ended})

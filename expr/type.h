@@ -29,8 +29,8 @@ struct ex_env {
 	struct str user, session_user, database, schema;
 	uint32_t backend_pid;
 	struct str version; /* version() */
-	/* Monotonic time, by which one call that takes very long is ended; NULL:
-	 * it runs on. */
+	/* Monotonic time, by which one call that takes very long is ended;
+	 * NULL: it runs on. */
 	int64_t (*mono_us)(void *arg);
 };
 /* UTC, ISO MDY, postgres intervals: what is used where there is no session. */

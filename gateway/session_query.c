@@ -58,6 +58,8 @@ gw_session_query(struct gw_session *s, struct str body)
 	/* A simple query ends the unnamed portal and statement. */
 	gw_portal_free(s->unnamed_portal);
 	s->unnamed_portal = NULL;
+	gw_statement_unref(s->unnamed);
+	s->unnamed = NULL;
 	if (!e)
 		e = run_all(s, text);
 	if (e) {

@@ -179,6 +179,20 @@ def named_statements_live_until_closed():
 
 
 @claim
+def the_unnamed_statement_ends_with_a_simple_query():
+    c = w.Conn()
+    c.send(w.parse("select 1"), w.SYNC)
+    equal(w.types(c.until_ready()), "1Z")
+    for _ in range(2):
+        c.send(w.bind(), w.execute(), w.SYNC)
+        equal(w.types(c.until_ready()), "2DCZ")
+    c.query("select 2")
+    c.send(w.bind(), w.execute(), w.SYNC)
+    got = c.until_ready()
+    equal((w.types(got), w.error(got)["C"]), ("EZ", "26000"))
+
+
+@claim
 def an_unknown_portal_is_named():
     c = w.Conn()
     c.send(w.execute("gone"), w.SYNC)

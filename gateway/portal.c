@@ -255,6 +255,15 @@ finish(struct gw_session *s, struct gw_portal *p)
 	}
 }
 
+/* As late as can be: until then the statement may be planned anew. */
+static void
+tell_columns(struct gw_session *s, struct gw_portal *p)
+{
+	if (p->untold && p->plan->columns)
+		gw_session_describe_rows(s, p->plan, NULL, 0);
+	p->untold = false;
+}
+
 static struct err *
 run_rows(
     struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
@@ -271,6 +280,7 @@ run_rows(
 		}
 		arena_reset(row);
 		TRY_TO(out, e, gw_portal_next(p, row, &vals));
+		tell_columns(s, p);
 		if (!vals) {
 			finish(s, p);
 			break;

@@ -81,6 +81,7 @@ struct gw_portal {
 	uint64_t inner_left;
 	size_t row_at;
 	uint64_t sent; /* rows sent so far */
+	bool untold;   /* of a simple query: columns come before the rows */
 	bool opened;
 	bool done;
 	char *tag;      /* when done */

@@ -10,9 +10,8 @@ run_one(struct gw_session *s, struct gw_statement *st)
 
 	TRY(gw_txn_allow(s, s->msg_arena, st->stmt));
 	TRY(gw_statement_plan(s, st, s->msg_arena));
-	if (st->plan->columns)
-		gw_session_describe_rows(s, st->plan, NULL, 0);
 	p = gw_portal_new(s, st);
+	p->untold = true;
 	e = gw_portal_run(s, p, 0, &more);
 	if (e)
 		e = err_copy(s->msg_arena, e);

@@ -199,7 +199,9 @@ plan_now(struct gw_session *s, struct gw_statement *st, struct arena *a)
 	env.no_params = st->no_params;
 	e = sql_prepare(
 	    p->arena, &env, st->stmt, st->given, st->n_given, &p->prepared);
-	if (!e && st->plan && !same_columns(st->plan->prepared, p->prepared))
+	/* Who sent a simple query has not been told of columns yet. */
+	if (!e && st->plan && !st->no_params &&
+	    !same_columns(st->plan->prepared, p->prepared))
 		e = ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "cached plan must not change result type");
 	if (e) {

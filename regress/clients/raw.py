@@ -4,6 +4,8 @@ import os
 import socket
 import struct
 import sys
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "lib"))
@@ -190,6 +192,30 @@ def the_unnamed_statement_ends_with_a_simple_query():
     c.send(w.bind(), w.execute(), w.SYNC)
     got = c.until_ready()
     equal((w.types(got), w.error(got)["C"]), ("EZ", "26000"))
+
+
+@claim
+def a_simple_query_knows_no_plan_of_before():
+    # The table becomes another between binding and reading, now and then.
+    end = time.time() + 3
+
+    def remake():
+        c = w.Conn()
+        while time.time() < end:
+            for columns in "a int primary key", "b text primary key, c int":
+                c.query("drop table if exists hand_again")
+                c.query("create table hand_again (%s)" % columns)
+        c.close()
+
+    other = threading.Thread(target=remake)
+    other.start()
+    c = w.Conn()
+    seen = set()
+    while time.time() < end:
+        got = c.query("select * from hand_again")
+        seen.add(w.error(got).get("C", w.types(got)))
+    other.join()
+    check(seen <= {"TCZ", "42P01"}, seen)
 
 
 @claim

@@ -26,8 +26,8 @@ def says(output, *words):
 
 def elsewhere():
     """Options of a program that must not meet the running ones."""
-    scratch = tempfile.mktemp(prefix="skaidb-pid.")
-    return {"--listen": "127.0.0.1:%d" % free_ports(), "--pid-file": scratch}
+    return {"--listen": "127.0.0.1:%d" % free_ports(),
+            "--pid-file": os.path.join(cluster.dir, "elsewhere")}
 
 
 @claim
@@ -182,7 +182,7 @@ def wrong_settings_are_named():
         argv = dict(elsewhere())
         argv.pop(name, None)
         argv[name] = option.split("=")[1]
-        argv["--dir"] = tempfile.mktemp(prefix="skaidb-none.")
+        argv["--dir"] = os.path.join(cluster.dir, "nowhere")
         status, said = node.run(replace=argv)
         check(status in (1, 2), option, "ended with", status, said)
         says(said, word)

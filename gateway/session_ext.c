@@ -217,6 +217,20 @@ do_describe(struct gw_session *s, struct str body)
 	return NULL;
 }
 
+/* A portal that came to its end: a query has no more rows, anything else is not
+ * done twice. */
+static struct err *
+run_again(struct gw_session *s, struct gw_portal *p, struct str name)
+{
+	if (!p->plan->prepared->utility && !p->plan->prepared->writes) {
+		wire_command_complete(&s->out,
+		    arena_printf(s->msg_arena, "%s 0", p->plan->prepared->tag));
+		return NULL;
+	}
+	return ERR(s->msg_arena, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+	    "portal \"%.*s\" cannot be run", STR_FMT(name));
+}
+
 static struct err *
 do_execute(struct gw_session *s, struct str body)
 {
@@ -231,13 +245,8 @@ do_execute(struct gw_session *s, struct str body)
 		return NULL;
 	}
 	TRY(gw_txn_allow(s, s->msg_arena, p->st->stmt));
-	if (p->done && !p->tag)
-		return NULL;
-	if (p->done) {
-		/* Run again after its end: PostgreSQL answers with no rows. */
-		wire_command_complete(&s->out, p->tag);
-		return NULL;
-	}
+	if (p->done)
+		return run_again(s, p, m.portal);
 	TRY(gw_portal_run(s, p, m.max_rows, &more));
 	if (more)
 		wire_portal_suspended(&s->out);

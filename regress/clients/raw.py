@@ -114,6 +114,22 @@ def row_limits_suspend_a_portal_and_resume_it():
 
 
 @claim
+def a_portal_at_its_end_has_no_more_rows_and_writes_nothing_twice():
+    c = w.Conn()
+    table(c, "hand_e", 2)
+    c.send(w.parse("select id from hand_e"), w.bind(portal="p"),
+           w.execute("p"), w.execute("p"), w.SYNC)
+    got = c.until_ready()
+    equal(w.types(got), "12DDCCZ")
+    equal(w.tags(got), ["SELECT 2", "SELECT 0"])
+    c.send(w.parse("insert into hand_e (id) values (9)"),
+           w.bind(portal="p"), w.execute("p"), w.execute("p"), w.SYNC)
+    got = c.until_ready()
+    equal(w.tags(got), ["INSERT 0 1"])
+    equal(w.error(got)["C"], "55000")
+
+
+@claim
 def flush_brings_answers_without_sync():
     c = w.Conn()
     c.send(w.parse("select 41 + 1"), w.bind(), w.execute(), w.FLUSH)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "regress/sim/run.h"
+#include "regress/sim/drive.h"
 
 static int
 list(void)

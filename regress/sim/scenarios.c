@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "regress/sim/run.h"
+#include "regress/sim/drive.h"
 
 #define SECOND 1000000ull
 

@@ -7,8 +7,8 @@
  * clients work while faults come and go.  HEAL ends all faults and waits,
  * bounded, until every client has an answer.  CHECK reads everything back.  In
  * each phase a bound of virtual time that passes is a failure. */
-#ifndef REGRESS_SIM_RUN_H
-#define REGRESS_SIM_RUN_H
+#ifndef REGRESS_SIM_DRIVE_H
+#define REGRESS_SIM_DRIVE_H
 
 #include "base/buf.h"
 #include "regress/sim/chaos.h"

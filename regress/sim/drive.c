@@ -1,4 +1,4 @@
-#include "regress/sim/run.h"
+#include "regress/sim/drive.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -366,6 +366,9 @@ gw_catalog_confirm(struct gw_catalog *c, uint64_t deadline_us)
 	/* The answer's frame says its version: see catalog_seen. */
 	ok = p && gw_call(p, &o, &reply, &why) == GW_OK;
 	arena_free(a);
+	/* Who is being polled may be the one that is gone. */
+	if (ok)
+		gw_catalog_refresh(c);
 	return ok && gw_catalog_wait(c, c->wanted, deadline_us);
 }
 

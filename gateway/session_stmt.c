@@ -232,7 +232,8 @@ is_missing(const struct err *e)
 }
 
 /* What another gateway has just made is there for everybody: before a statement
- * fails for want of it, the catalog's leader is asked for news. */
+ * fails for want of it, the catalog's leader is asked for news. When it does
+ * not answer, what is missing may be there all the same: that is said. */
 struct err *
 gw_statement_plan(
     struct gw_session *s, struct gw_statement *st, struct arena *a)
@@ -241,11 +242,15 @@ gw_statement_plan(
 	uint64_t version = gw_catalog_version(c);
 	struct err *e = plan_now(s, st, a);
 
-	if (e && is_missing(e) &&
-	    gw_catalog_confirm(c, world_mono_us(s->world) + NEWS_US) &&
-	    gw_catalog_version(c) > version)
-		e = plan_now(s, st, a);
-	return e;
+	if (!e || !is_missing(e))
+		return e;
+	if (!gw_catalog_confirm(c, world_mono_us(s->world) + NEWS_US))
+		return err_detail(
+		    ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
+			"the catalog does not answer whether it has what "
+			"this gateway does not know"),
+		    "By what this gateway knows: %s.", e->message);
+	return gw_catalog_version(c) > version ? plan_now(s, st, a) : e;
 }
 
 void

@@ -132,6 +132,25 @@ check_read_only(struct gw_session *s, struct gw_portal *p)
 	    strcmp(verb, "INSERT 0") == 0 ? "INSERT" : verb);
 }
 
+/* Utilities look names up themselves, before they change anything. */
+static struct err *
+run_utility(struct gw_session *s, struct gw_portal *p)
+{
+	struct err *e = gw_utility(s, p);
+
+	if (!e)
+		return NULL;
+	TRY(gw_session_missing(
+	    s, p->arena, e, cl_catalog_version(p->plan->catalog)));
+	if (p->owns_inner)
+		gw_portal_free(p->inner);
+	p->inner = NULL;
+	p->owns_inner = false;
+	TRY(renew_plan(s, p));
+	gw_session_env(s, p->plan->catalog, &p->ex, p->path, &p->env);
+	return gw_utility(s, p);
+}
+
 struct err *
 gw_portal_open(struct gw_session *s, struct gw_portal *p)
 {
@@ -145,7 +164,7 @@ gw_portal_open(struct gw_session *s, struct gw_portal *p)
 	gw_session_env(s, p->plan->catalog, &p->ex, p->path, &p->env);
 	p->opened = true;
 	if (pr->utility)
-		return gw_utility(s, p);
+		return run_utility(s, p);
 	if (pr->writes)
 		gw_txn_warn(s);
 	p->source = gw_source_new(p->arena, &p->stmt);

@@ -6,6 +6,8 @@
 #define STARTUP_TIMEOUT_US (60 * UINT64_C(1000000))
 /* How long a client waits for a gateway that has just started. */
 #define CATALOG_WAIT_US (10 * UINT64_C(1000000))
+/* How long the catalog's leader is waited for. */
+#define NEWS_US (UINT64_C(1000000))
 /* SSLRequest and GSSENCRequest, each answered once. */
 #define REQUESTS_MAX 4
 
@@ -158,6 +160,19 @@ authenticate(struct gw_session *s, uint64_t deadline)
 	return true;
 }
 
+/* A role or database that another gateway has just made: see
+ * gw_session_missing. Who may log in is decided by what is known then. */
+static void
+ask_for_news(struct gw_session *s)
+{
+	const struct cl_catalog *c = gw_worker_catalog(s->w);
+
+	if (!cl_find_name(c, CL_ROLE, 0, s->user) ||
+	    !cl_find_name(c, CL_DATABASE, 0, s->database_name))
+		(void)gw_catalog_confirm(
+		    s->w->catalog, world_mono_us(s->world) + NEWS_US);
+}
+
 static bool
 choose_database(struct gw_session *s)
 {
@@ -258,8 +273,10 @@ gw_session_startup(struct gw_session *s)
 	keep(s, &p);
 	if (p.protocol != WIRE_PROTOCOL_3 || p.n_unknown)
 		wire_negotiate(&s->out, 0, p.unknown, p.n_unknown);
-	if (!admit(s, world_mono_us(s->world) + CATALOG_WAIT_US) ||
-	    !authenticate(s, deadline) || !choose_database(s))
+	if (!admit(s, world_mono_us(s->world) + CATALOG_WAIT_US))
+		return false;
+	ask_for_news(s);
+	if (!authenticate(s, deadline) || !choose_database(s))
 		return false;
 	s->settings = gw_settings_new(
 	    s->arena, &(struct gw_settings_facts){s->user, s->superuser});

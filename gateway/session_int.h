@@ -166,6 +166,11 @@ void gw_statement_unref(struct gw_statement *st);
  * nothing for an empty query. */
 struct err *gw_statement_plan(
     struct gw_session *s, struct gw_statement *st, struct arena *a);
+/* e said, by a catalog of that version, that something does not exist: NULL
+ * when there is a newer one, so that it is worth another try; else the error to
+ * give, which is e unless the catalog could not be asked. */
+struct err *gw_session_missing(
+    struct gw_session *s, struct arena *a, struct err *e, uint64_t version);
 struct gw_plan *gw_plan_ref(struct gw_plan *p);
 void gw_plan_unref(struct gw_plan *p);
 void gw_session_env(struct gw_session *s, const struct cl_catalog *c,

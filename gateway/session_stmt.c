@@ -235,12 +235,10 @@ is_missing(const struct err *e)
  * fails for want of it, the catalog's leader is asked for news. When it does
  * not answer, what is missing may be there all the same: that is said. */
 struct err *
-gw_statement_plan(
-    struct gw_session *s, struct gw_statement *st, struct arena *a)
+gw_session_missing(
+    struct gw_session *s, struct arena *a, struct err *e, uint64_t version)
 {
 	struct gw_catalog *c = s->w->catalog;
-	uint64_t version = gw_catalog_version(c);
-	struct err *e = plan_now(s, st, a);
 
 	if (!e || !is_missing(e))
 		return e;
@@ -250,7 +248,20 @@ gw_statement_plan(
 			"the catalog does not answer whether it has what "
 			"this gateway does not know"),
 		    "By what this gateway knows: %s.", e->message);
-	return gw_catalog_version(c) > version ? plan_now(s, st, a) : e;
+	return gw_catalog_version(c) > version ? NULL : e;
+}
+
+struct err *
+gw_statement_plan(
+    struct gw_session *s, struct gw_statement *st, struct arena *a)
+{
+	uint64_t version = gw_catalog_version(s->w->catalog);
+	struct err *e = plan_now(s, st, a);
+
+	if (!e)
+		return NULL;
+	TRY(gw_session_missing(s, a, e, version));
+	return plan_now(s, st, a);
 }
 
 void

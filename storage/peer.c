@@ -36,6 +36,7 @@ struct peer {
 	char *addr;
 	struct net_conn *net;
 	struct cond changed;
+	uint64_t heard_us; /* when the last frame came */
 	struct list calls;
 	uint8_t own_nonce[CL_NONCE];
 	uint8_t nonce[CL_NONCE];
@@ -197,6 +198,7 @@ frame_ev(void *owner, struct str bytes)
 	struct cl_frame f;
 	struct err *e = cl_frame_read(a, bytes, &f);
 
+	p->heard_us = world_mono_us(p->node->world);
 	if (!e)
 		st_clock_observe(p->node, f.stamp);
 	if (!e && p->state != PEER_OPEN)
@@ -277,9 +279,11 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
 {
 	struct peer *p = find_or_make(n, addr);
 	struct call c = {.arena = a, .out = out};
+	uint64_t sent_us;
 
 	memset(out, 0, sizeof *out);
 	TRY(connect_peer(p, a, deadline_us));
+	sent_us = world_mono_us(n->world);
 	cond_init(&c.done, n->world);
 	c.request = ++n->next_request;
 	list_push(&p->calls, &c.link);
@@ -290,6 +294,11 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
 		if (c.answered)
 			break;
 		list_del(&c.link);
+		/* Nothing at all came: the other end may have forgotten this
+		 * connection without our being told.  The next call makes
+		 * another. */
+		if (p->state == PEER_OPEN && p->heard_us < sent_us)
+			drop(p, "silent");
 		return ERR(a, ERRCODE_QUERY_CANCELED,
 		    "node %s did not answer in time", p->addr);
 	}

@@ -14,7 +14,8 @@ struct st_reply_msg {
 
 /* In a fiber: connects if need be, sends, waits for the answer. A FAIL comes
  * back as an error with its SQLSTATE, message, detail and hint; no connection
- * is 08006; the deadline 57014. */
+ * is 08006; the deadline 57014, after which a connection that brought
+ * nothing since is made anew. */
 struct err *st_peer_call(struct st_node *n, struct arena *a, struct str addr,
     enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
     struct st_reply_msg *out);

@@ -654,6 +654,10 @@ scan_page(struct scan *s, const struct st_gid *gids, struct cl_page *out)
 		if (g->state != ST_GROUP_LEADING)
 			out->reason = CL_REFUSE_LEADER;
 	}
+	/* Dropped meanwhile: its rows are being swept, and a page without them
+	 * would be an answer. */
+	if (s->table && !cl_catalog_table(s->node->catalog.snap, s->m->table))
+		out->reason = CL_REFUSE_DROPPED;
 	if (!out->reason)
 		e = give_page(s, finished, out);
 	st_scratch_free(scratch);

@@ -94,6 +94,27 @@ copy_rows(struct arena *a, const struct read_job *j, struct cl_rows *out)
 		    j->rows[i].key, arena_str(a, j->rows[i].value)};
 }
 
+/* A table that the catalog had and has no more: its rows are being swept. Ids
+ * are never reused, so one below the counter that is missing was dropped. */
+static bool
+any_dropped(struct st_node *n, const struct cl_read *m)
+{
+	const struct cl_object *o = cl_find(n->catalog.snap, CL_COUNTER, 0);
+
+	for (uint32_t i = 0; o && i < m->n_points; i++) {
+		uint32_t table;
+		uint16_t slot;
+		struct str rest;
+
+		if (m->points[i].placement != CL_PLACEMENT_CATALOG &&
+		    cl_key_split(m->points[i].key, &table, &slot, &rest) &&
+		    table < o->u.counter.next_id &&
+		    !cl_catalog_table(n->catalog.snap, table))
+			return true;
+	}
+	return false;
+}
+
 struct err *
 st_read(struct st_node *n, struct arena *a, const struct cl_read *m,
     uint64_t catalog, uint64_t deadline_us, struct cl_rows *out)
@@ -117,10 +138,12 @@ st_read(struct st_node *n, struct arena *a, const struct cl_read *m,
 	    .arena = s->arena, .points = m->points, .n = m->n_points};
 	j.rows = NEW_N(s->arena, struct cl_row, m->n_points + 1);
 	engine_run(n->engine, ENGINE_LANE_ANY, ENGINE_READ, read_job, &j);
-	if (same_rounds(n, gids, m->n_points, rounds))
-		copy_rows(a, &j, out);
-	else
+	if (!same_rounds(n, gids, m->n_points, rounds))
 		out->reason = CL_REFUSE_LEADER;
+	else if (any_dropped(n, m))
+		out->reason = CL_REFUSE_DROPPED;
+	else
+		copy_rows(a, &j, out);
 	metric_add(M_NODE_ROWS_READ, j.n_rows);
 	st_scratch_free(s);
 	return NULL;

@@ -1,4 +1,4 @@
-/* Frames and messages between gateways and nodes.  Format 1:
+/* Frames and messages between gateways and nodes.  Format 2:
  *
  *   length 4 | kind 2 | format 1 | flags 1 | request 8 | catalog 8 | slots 8 |
  *   stamp 8 | body | checksum 8 (XXH3 of all before it)
@@ -14,13 +14,14 @@
 #include "cluster/stamp.h"
 #include "cluster/token.h"
 
-#define CL_FORMAT        1
+#define CL_FORMAT        2
 #define CL_FRAME_HEADER  40
 #define CL_FRAME_TRAILER 8
 #define CL_FEATURE_LEVEL 1
 
 #define CL_KEY_MAX       8192u
 #define CL_VALUE_MAX     (3u << 20)
+#define CL_ENTRY_MAX     (NET_FRAME_MAX - (64u << 10)) /* of a group's log */
 #define CL_TEXT_MAX      8192u
 #define CL_NAME_MAX      255u
 #define CL_EXPR_MAX      (1u << 20)
@@ -51,8 +52,29 @@ enum cl_write_kind { CL_WRITE_PUT = 1, CL_WRITE_DELETE = 2 };
 
 enum cl_outcome {
 	CL_APPLIED = 1,
-	CL_FALSE = 2,  /* a condition is false; nothing was done */
-	CL_REFUSED = 3 /* this send was not proposed; says nothing of others */
+	CL_FALSE = 2,   /* a condition is false; nothing was done */
+	CL_REFUSED = 3, /* this send was not proposed; says nothing of others */
+	CL_UNKNOWN = 4  /* proposed, but the member lost the group meanwhile */
+};
+
+/* Which copies a read asks (CONSENSUS 4). */
+enum cl_consistency {
+	CL_QUORUM = 0, /* the leader, exactly */
+	CL_ONE = 1,    /* any member, may be behind */
+	CL_ALL = 2     /* as QUORUM, and every member has applied it */
+};
+
+enum cl_append_result {
+	CL_APPEND_OK = 1,
+	CL_APPEND_GAP = 2,     /* the entry before is not here: go back */
+	CL_APPEND_BALLOT = 3,  /* a higher ballot is known here */
+	CL_APPEND_REFUSED = 4, /* no such group here (yet), or not now */
+	CL_APPEND_RESYNC = 5   /* stored, but this copy is incomplete */
+};
+
+enum cl_resync_what {
+	CL_RESYNC_STATE = 1, /* results, schemas, ...: all that is not rows */
+	CL_RESYNC_ROWS = 2
 };
 
 enum cl_refusal {

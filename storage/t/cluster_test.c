@@ -159,7 +159,7 @@ remote(struct rig *r)
 	struct cl_propose p = {.placement = 1, .epoch = 1};
 	struct cl_write w = {.kind = CL_WRITE_PUT};
 	struct cl_point point = {.placement = 1, .epoch = 1};
-	struct cl_read read = {&point, 1};
+	struct cl_read read = {.points = &point, .n_points = 1};
 	struct cl_counts_get counts = {0};
 	struct cl_status_get status = {0};
 	struct cl_ping ping = {42};

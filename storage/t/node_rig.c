@@ -250,7 +250,7 @@ static struct str
 read_row(struct node_rig *nr, const struct cl_table *t, int64_t id)
 {
 	struct cl_point p = {.placement = CL_PLACEMENT_DEFAULT, .epoch = 1};
-	struct cl_read m = {&p, 1};
+	struct cl_read m = {.points = &p, .n_points = 1};
 	struct cl_rows out;
 	struct err *e;
 

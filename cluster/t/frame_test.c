@@ -24,9 +24,9 @@ frame_has_its_vector(void)
 {
 	struct buf b = sample();
 
-	GOLDEN(&b, "34000000 1400 01 01 0807060504030201 0900000000000000"
+	GOLDEN(&b, "34000000 1400 02 01 0807060504030201 0900000000000000"
 		   "0a00000000000000 1817161514131211 626f6479"
-		   "5cba690a8df18ddc");
+		   "f684274e1ebdc7c5");
 }
 
 static void
@@ -74,12 +74,12 @@ another_format_is_named(void)
 	struct cl_frame f;
 	struct err *e;
 
-	b.p[6] = 2;
+	b.p[6] = 1;
 	e = resealed(&b, &f);
 	MUST(e != NULL);
 	CHECK(err_is(e, ERRCODE_PROTOCOL_VIOLATION));
 	CHECK_STR(
-	    e->message, "frame of format 2, this program speaks format 1");
+	    e->message, "frame of format 1, this program speaks format 2");
 }
 
 static void

@@ -16,6 +16,14 @@ static struct cl_column_ref columns[] = {{1}, {7}};
 static struct cl_table_count tables[] = {{16384, 5, 6}};
 static struct cl_object_change objects[] = {
     {8, 16384, 5, 6, 0, {"o", 1}}, {8, 16385, 7, 8, 1, {NULL, 0}}};
+static struct cl_group_at elsewhere[] = {{1, 2, 3, 4}, {1, 5, 6, 0}};
+static struct cl_append_head heads[] = {
+    {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1, 2}};
+static struct cl_append_entry entries[] = {{{"ee", 2}}, {{NULL, 0}}};
+static struct cl_append_ack acks[] = {{CL_APPEND_GAP, 1, 2, 3, 4, 5, 6}};
+static struct cl_group_index indexes[] = {{1, 2, 3, 4}};
+static struct cl_group_ballot ballots[] = {{1, 2, 3, 4, 5, 6}};
+static struct cl_table_digest digest_list[] = {{16384, 5, 0x0102030405060708}};
 
 static const struct cl_hello hello = {.cluster = {"0123456789abcdef", 16},
     .role = CL_PEER_GATEWAY,
@@ -70,15 +78,21 @@ static const struct cl_propose propose = {.placement = 1,
     .n_writes = 2};
 static const struct cl_proposed proposed = {.outcome = CL_FALSE,
     .reason = 0,
+    .leader = 7,
     .stamp = 1,
     .index = 2,
     .failed = 3,
     .rows = rows,
     .n_rows = 2};
-static const struct cl_read read_msg = {.points = points, .n_points = 1};
-static const struct cl_rows rows_msg = {
-    .reason = CL_REFUSE_LEADER, .rows = rows, .n_rows = 2};
-static const struct cl_scan scan = {.placement = 1,
+static const struct cl_read read_msg = {
+    .consistency = CL_ALL, .points = points, .n_points = 1};
+static const struct cl_rows rows_msg = {.reason = CL_REFUSE_LEADER,
+    .elsewhere = elsewhere,
+    .n_elsewhere = 2,
+    .rows = rows,
+    .n_rows = 2};
+static const struct cl_scan scan = {.consistency = CL_ONE,
+    .placement = 1,
     .slots = slots,
     .n_slots = 2,
     .table = 16384,
@@ -91,6 +105,8 @@ static const struct cl_scan scan = {.placement = 1,
     .limit = 10,
     .bytes = 65536};
 static const struct cl_page page = {.reason = 0,
+    .elsewhere = elsewhere,
+    .n_elsewhere = 1,
     .done = 1,
     .resume = {"r", 1},
     .count = 2,
@@ -103,6 +119,63 @@ static const struct cl_counts_get counts_get = {.table = 16384};
 static const struct cl_counts counts = {.tables = tables, .n_tables = 1};
 static const struct cl_status_get status_get = {.unused = 0};
 static const struct cl_status status = {.json = {"{}", 2}};
+static const struct cl_vote vote = {.placement = 1,
+    .slot = 2,
+    .epoch = 3,
+    .round = 4,
+    .member = 5,
+    .incarnation = 6,
+    .last = 7,
+    .last_round = 8,
+    .last_member = 9,
+    .last_incarnation = 10};
+static const struct cl_voted voted = {
+    .granted = 1, .round = 2, .member = 3, .incarnation = 4};
+static const struct cl_append append = {
+    .groups = heads, .n_groups = 1, .entries = entries, .n_entries = 2};
+static const struct cl_appended appended = {.acks = acks, .n_acks = 1};
+static const struct cl_beat beat = {.incarnation = 1,
+    .sent = 2,
+    .lost_seen = 3,
+    .commits = indexes,
+    .n_commits = 1};
+static const struct cl_beaten beaten = {.sent = 1,
+    .incarnation = 2,
+    .granted = 1,
+    .lost_number = 3,
+    .lost = ballots,
+    .n_lost = 1,
+    .applied = indexes,
+    .n_applied = 1};
+static const struct cl_resync_get resync_get = {.placement = 1,
+    .slot = 2,
+    .epoch = 3,
+    .what = CL_RESYNC_ROWS,
+    .applied = 4,
+    .after = {"a", 1},
+    .bytes = 65536};
+static const struct cl_resync_page resync_page = {.reason = CL_REFUSE_NONE,
+    .leader = 1,
+    .index = 2,
+    .round = 3,
+    .member = 4,
+    .incarnation = 5,
+    .stamp = 6,
+    .floor = 7,
+    .catalog = 8,
+    .done = 1,
+    .upto = {"u", 1},
+    .rows = rows,
+    .n_rows = 2};
+static const struct cl_digest_get digest_get = {
+    .placement = 1, .slot = 2, .epoch = 3, .index = 4};
+static const struct cl_digests digests = {
+    .reason = 0, .index = 1, .tables = digest_list, .n_tables = 1};
+static const struct cl_resync_ask resync_ask = {
+    .placement = 1, .slot = 2, .epoch = 3};
+static const struct cl_repair repair = {.unused = 0};
+static const struct cl_repaired repaired = {
+    .groups = 1, .skipped = 2, .different = 3, .rows = 4, .bytes = 5};
 
 static const struct sample {
 	enum cl_msg_kind kind;
@@ -141,24 +214,28 @@ static const struct sample {
 	"01 016b 03767676 "
 	"02 026b6b 00"},
     {CL_MSG_PROPOSED, &proposed,
-	"02 00 0100000000000000 0200000000000000 03000000 02 "
+	"02 00 07000000 0100000000000000 0200000000000000 03000000 02 "
 	"016b 0176 "
 	"026b6b 00"},
     {CL_MSG_READ, &read_msg,
-	"01 "
+	"02 01 "
 	"01000000 0200 03000000 016b"},
     {CL_MSG_ROWS, &rows_msg,
 	"02 02 "
+	"01000000 0200 03000000 04000000 "
+	"01000000 0500 06000000 00000000 02 "
 	"016b 0176 "
 	"026b6b 00"},
     {CL_MSG_SCAN, &scan,
-	"01000000 02 "
+	"01 01000000 02 "
 	"0201 03000000 "
 	"0400 08070605 00400000 0161 0162 09 0166 02 "
 	"01000000 "
 	"07000000 0a00000000000000 00000100"},
     {CL_MSG_PAGE, &page,
-	"00 01 0172 0200000000000000 0300000000000000 02 "
+	"00 01 "
+	"01000000 0200 03000000 04000000 "
+	"01 0172 0200000000000000 0300000000000000 02 "
 	"016b 0176 "
 	"026b6b 00"},
     {CL_MSG_SCAN_MORE, &scan_more, "0172 0173"},
@@ -168,6 +245,50 @@ static const struct sample {
 	"00400000 0500000000000000 0600000000000000"},
     {CL_MSG_STATUS_GET, &status_get, "00"},
     {CL_MSG_STATUS, &status, "027b7d"},
+    {CL_MSG_VOTE, &vote,
+	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
+	"0700000000000000 0800000000000000 09000000 0a000000"},
+    {CL_MSG_VOTED, &voted,
+	"01 0200000000000000 03000000 04000000"},
+    {CL_MSG_APPEND, &append,
+	"01 "
+	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
+	"0700000000000000 0800000000000000 09000000 0a000000 "
+	"0b00000000000000 0c00000000000000 "
+	"0d00000000000000 0e00000000000000 01 02000000 "
+	"02 026565 00"},
+    {CL_MSG_APPENDED, &appended,
+	"01 "
+	"02 0100000000000000 02000000 03000000 "
+	"0400000000000000 0500000000000000 0600000000000000"},
+    {CL_MSG_BEAT, &beat,
+	"01000000 0200000000000000 0300000000000000 01 "
+	"01000000 0200 03000000 0400000000000000"},
+    {CL_MSG_BEATEN, &beaten,
+	"0100000000000000 02000000 01 0300000000000000 01 "
+	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
+	"01 01000000 0200 03000000 0400000000000000"},
+    {CL_MSG_RESYNC_GET, &resync_get,
+	"01000000 0200 03000000 02 0400000000000000 0161 00000100"},
+    {CL_MSG_RESYNC_PAGE, &resync_page,
+	"00 01000000 "
+	"0200000000000000 0300000000000000 04000000 05000000 "
+	"0600000000000000 0700000000000000 0800000000000000 "
+	"01 0175 02 "
+	"016b 0176 "
+	"026b6b 00"},
+    {CL_MSG_DIGEST_GET, &digest_get,
+	"01000000 0200 03000000 0400000000000000"},
+    {CL_MSG_DIGESTS, &digests,
+	"00 0100000000000000 01 "
+	"00400000 0500000000000000 0807060504030201"},
+    {CL_MSG_RESYNC_ASK, &resync_ask,
+	"01000000 0200 03000000"},
+    {CL_MSG_REPAIR, &repair,
+	"00"},
+    {CL_MSG_REPAIRED, &repaired,
+	"01000000 02000000 03000000 "
+	"0400000000000000 0500000000000000"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)
@@ -272,7 +393,10 @@ messages_print_on_one_line(void)
 	}
 	buf_init(&b, vec_arena());
 	cl_msg_print(&b, CL_MSG_ROWS, &rows_msg);
-	CHECK_STR(buf_cstr(&b), "ROWS reason=2 rows=2[{key=\"k\" value=\"v\"} "
+	CHECK_STR(buf_cstr(&b), "ROWS reason=2 "
+				"elsewhere=2[{placement=1 slot=2 epoch=3 "
+				"leader=4} {placement=1 slot=5 epoch=6 "
+				"leader=0}] rows=2[{key=\"k\" value=\"v\"} "
 				"{key=\"kk\" value=\"\"}]");
 }
 
@@ -320,7 +444,7 @@ what_is_malformed_is_named(void)
 	MUST(e != NULL);
 	CHECK_STR(e->message, "malformed PROVE message: field \"proof\"");
 	/* A record's field. */
-	e = decode_hex(CL_MSG_ROWS, "00 01 05 00");
+	e = decode_hex(CL_MSG_ROWS, "00 00 01 05 00");
 	MUST(e != NULL);
 	CHECK_STR(e->message, "malformed ROWS message: field \"key\"");
 }
@@ -333,10 +457,10 @@ a_count_allocates_no_more_than_its_bytes_can_hold(void)
 
 	/* 65536 rows announced, two bytes of them there. */
 	CHECK(cl_msg_decode(
-		  a, CL_MSG_ROWS, vec_unhex("00 808004 0000"), &msg) != NULL);
+		  a, CL_MSG_ROWS, vec_unhex("00 00 808004 0000"), &msg) != NULL);
 	CHECK(msg == NULL);
 	/* 65537 are too many even with their bytes. */
-	CHECK(cl_msg_decode(a, CL_MSG_ROWS, vec_unhex("00 818004"), &msg) !=
+	CHECK(cl_msg_decode(a, CL_MSG_ROWS, vec_unhex("00 00 818004"), &msg) !=
 	      NULL);
 	CHECK(arena_bytes(a) < 16384);
 	arena_free(a);

@@ -248,8 +248,7 @@ static const struct sample {
     {CL_MSG_VOTE, &vote,
 	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
 	"0700000000000000 0800000000000000 09000000 0a000000"},
-    {CL_MSG_VOTED, &voted,
-	"01 0200000000000000 03000000 04000000"},
+    {CL_MSG_VOTED, &voted, "01 0200000000000000 03000000 04000000"},
     {CL_MSG_APPEND, &append,
 	"01 "
 	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
@@ -277,15 +276,12 @@ static const struct sample {
 	"01 0175 02 "
 	"016b 0176 "
 	"026b6b 00"},
-    {CL_MSG_DIGEST_GET, &digest_get,
-	"01000000 0200 03000000 0400000000000000"},
+    {CL_MSG_DIGEST_GET, &digest_get, "01000000 0200 03000000 0400000000000000"},
     {CL_MSG_DIGESTS, &digests,
 	"00 0100000000000000 01 "
 	"00400000 0500000000000000 0807060504030201"},
-    {CL_MSG_RESYNC_ASK, &resync_ask,
-	"01000000 0200 03000000"},
-    {CL_MSG_REPAIR, &repair,
-	"00"},
+    {CL_MSG_RESYNC_ASK, &resync_ask, "01000000 0200 03000000"},
+    {CL_MSG_REPAIR, &repair, "00"},
     {CL_MSG_REPAIRED, &repaired,
 	"01000000 02000000 03000000 "
 	"0400000000000000 0500000000000000"},
@@ -456,8 +452,8 @@ a_count_allocates_no_more_than_its_bytes_can_hold(void)
 	void *msg;
 
 	/* 65536 rows announced, two bytes of them there. */
-	CHECK(cl_msg_decode(
-		  a, CL_MSG_ROWS, vec_unhex("00 00 808004 0000"), &msg) != NULL);
+	CHECK(cl_msg_decode(a, CL_MSG_ROWS, vec_unhex("00 00 808004 0000"),
+		  &msg) != NULL);
 	CHECK(msg == NULL);
 	/* 65537 are too many even with their bytes. */
 	CHECK(cl_msg_decode(a, CL_MSG_ROWS, vec_unhex("00 00 818004"), &msg) !=

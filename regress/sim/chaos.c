@@ -1,7 +1,10 @@
 #include "regress/sim/chaos.h"
 
+#include "regress/sim/takeover.h"
+
 #define SECOND 1000000u
 #define MS     1000u
+#define HOUR   (3600ull * SECOND)
 
 struct chaos {
 	struct fleet *fleet;
@@ -12,6 +15,10 @@ struct chaos {
 	uint64_t calm;             /* 1 to 4 */
 	uint64_t mean_us[CHAOS_N]; /* between two of a kind */
 	uint64_t counts[CHAOS_N];
+	struct takeover *takeover;
+	uint32_t disks_left;
+	uint64_t slept_us;
+	bool slept;
 	bool healed;
 };
 
@@ -37,6 +44,12 @@ bool
 chaos_is_on(const struct chaos *c, enum chaos_kind k)
 {
 	return c->on & 1u << k;
+}
+
+uint64_t
+chaos_slept_us(const struct chaos *c)
+{
+	return c->slept_us;
 }
 
 uint64_t
@@ -202,6 +215,74 @@ disk_full(struct chaos *c)
 		    now + rng_below(&c->rng, d->low_until - now + 1);
 }
 
+static void
+gateway_clock(struct chaos *c)
+{
+	struct skewed *s = NEW(sim_arena(c->sim), struct skewed);
+	int64_t us = (int64_t)rng_below(&c->rng, HOUR);
+
+	s->host = some_gateway(c)->host;
+	sim_clock_skew(s->host, rng_below(&c->rng, 2) ? -us : us);
+	sim_at(c->sim, sim_now(c->sim) + rng_exp(&c->rng, 20 * SECOND),
+	    clock_right_ev, s);
+}
+
+/* ---- an hour ---- */
+
+/* Frames from anybody to a node. */
+static bool
+is_to_node(void *arg, struct sim_host *from, struct sim_host *to)
+{
+	struct chaos *c = arg;
+
+	(void)from;
+	if (rng_below(&c->rng, 3))
+		return false;
+	for (uint32_t i = 0; i < c->fleet->conf.nodes; i++)
+		if (c->fleet->nodes[i].host == to)
+			return true;
+	return false;
+}
+
+static void
+awake_ev(void *arg)
+{
+	struct chaos *c = arg;
+
+	c->slept_us += HOUR;
+	c->opts.until_us += HOUR;
+}
+
+static void
+asleep_ev(void *arg)
+{
+	struct chaos *c = arg;
+	uint64_t until = sim_now(c->sim) + HOUR;
+
+	if (c->healed || sim_now(c->sim) > c->opts.until_us)
+		return;
+	c->counts[CHAOS_K_HOUR]++;
+	sim_trace(c->sim, "chaos", "an hour passes");
+	/* Before anybody wakes. */
+	sim_at(c->sim, until - 1, awake_ev, c);
+	fleet_sleep(c->fleet, until);
+}
+
+/* Connections stand still; what is under way in them arrives after an hour in
+ * which all clocks went on, and nothing else happened. */
+static void
+hour(struct chaos *c)
+{
+	uint64_t before = rng_below(&c->rng, 3 * SECOND);
+
+	if (c->slept)
+		return;
+	c->slept = true;
+	sim_net_stall_where(c->sim,
+	    before + HOUR + rng_below(&c->rng, 10 * SECOND), is_to_node, c);
+	sim_at(c->sim, sim_now(c->sim) + before, asleep_ev, c);
+}
+
 /* ---- the faults ---- */
 
 static uint64_t
@@ -217,6 +298,20 @@ pause_time(struct chaos *c)
 	if (rng_below(&c->rng, 5))
 		return rng_between(&c->rng, 10 * MS, 2 * SECOND);
 	return rng_between(&c->rng, 2 * SECOND, 35 * SECOND);
+}
+
+static void
+disk_loss(struct chaos *c)
+{
+	struct fleet_node *n = some_node(c);
+
+	/* Of a member at most: one that lost its disk is a new one, and holds
+	 * nothing. */
+	if (c->disks_left == 0 || n->wiped > 0 || n->wipe)
+		return;
+	c->disks_left--;
+	c->counts[CHAOS_K_DISK_LOSS]++;
+	fleet_lose_disk(n, down_time(c));
 }
 
 static void
@@ -292,6 +387,22 @@ hit(struct chaos *c, enum chaos_kind k)
 	case CHAOS_K_DISK_ERROR:
 		some_node(c)->disk.io_error = true;
 		break;
+	case CHAOS_K_DISK_LOSS:
+		disk_loss(c);
+		break;
+	case CHAOS_K_LEASE_PAUSE:
+		sim_pause(some_node(c)->host,
+		    sim_now(c->sim) + rng_between(r, 500 * MS, 5 * SECOND));
+		break;
+	case CHAOS_K_TAKEOVER:
+		takeover_arm(c->takeover);
+		break;
+	case CHAOS_K_HOUR:
+		hour(c);
+		break;
+	case CHAOS_K_GATEWAY_CLOCK:
+		gateway_clock(c);
+		break;
 	case CHAOS_K_LATENCY:
 	case CHAOS_K_RESET:
 	case CHAOS_K_CONNECT:
@@ -301,6 +412,14 @@ hit(struct chaos *c, enum chaos_kind k)
 	}
 }
 
+/* Kinds that do not strike each time they are asked to. */
+static bool
+counts_itself(enum chaos_kind k)
+{
+	return k == CHAOS_K_DISK_LOSS || k == CHAOS_K_HOUR ||
+	       k == CHAOS_K_TAKEOVER;
+}
+
 static void
 strike_ev(void *arg)
 {
@@ -308,10 +427,14 @@ strike_ev(void *arg)
 	struct chaos *c = k->chaos;
 	uint64_t now = sim_now(c->sim);
 
+	if (now < c->fleet->asleep_until) {
+		sim_at(c->sim, c->fleet->asleep_until, strike_ev, k);
+		return;
+	}
 	if (c->healed || now > c->opts.until_us)
 		return;
 	if (k->begun) {
-		c->counts[k->kind]++;
+		c->counts[k->kind] += !counts_itself(k->kind);
 		sim_trace(c->sim, "chaos", "%s", names[k->kind]);
 		hit(c, k->kind);
 	}
@@ -358,14 +481,18 @@ mean_of(struct chaos *c, enum chaos_kind k)
 	uint64_t us = rng_between(&c->rng, 4 * SECOND, 20 * SECOND);
 
 	switch (k) {
+	case CHAOS_K_TAKEOVER:
+		return us / 8 * c->calm;
 	case CHAOS_K_ALL_POWER:
 	case CHAOS_K_LATE:
+	case CHAOS_K_HOUR:
 		return 4 * us * c->calm;
 	case CHAOS_K_PAUSE:
 	case CHAOS_K_PARTITION:
 	case CHAOS_K_DISK_FULL:
 	case CHAOS_K_DISK_STALL:
 	case CHAOS_K_DISK_ERROR:
+	case CHAOS_K_DISK_LOSS:
 	case CHAOS_K_JUMP:
 		return 2 * us * c->calm;
 	default:
@@ -386,6 +513,8 @@ chaos_start(struct fleet *f, const struct chaos_opts *o)
 	c->on = ((unsigned)rng_u64(&c->rng) | o->always) & ~o->never &
 		(unsigned)CHAOS_ALL;
 	c->calm = rng_between(&c->rng, 1, 4);
+	c->disks_left = fleet_disks_to_lose(f);
+	c->takeover = takeover_new(f, &c->rng, &c->counts[CHAOS_K_TAKEOVER]);
 	set_rates(c);
 	for (int k = 0; k < CHAOS_N; k++) {
 		struct strike *s;
@@ -409,6 +538,7 @@ chaos_heal(struct chaos *c)
 
 	sim_trace(c->sim, "chaos", "heal");
 	c->healed = true;
+	takeover_disarm(c->takeover);
 	sim_net_conf(c->sim, &n);
 	sim_net_heal(c->sim);
 	fleet_heal(c->fleet);

@@ -27,8 +27,13 @@
 	X(DISK_FULL, disk_full)                                                \
 	X(DISK_STALL, disk_stall)                                              \
 	X(DISK_SLOW, disk_slow)                                                \
-	X(DISK_ERROR, disk_error) /* a flush fails, and the process ends */    \
-	X(CONFLICT, conflict)     /* engine conflicts */
+	X(DISK_ERROR, disk_error)   /* a flush fails, and the process ends */  \
+	X(CONFLICT, conflict)       /* engine conflicts */                     \
+	X(DISK_LOSS, disk_loss)     /* a node comes back without its data */   \
+	X(LEASE_PAUSE, lease_pause) /* a node stands still over a lease */     \
+	X(TAKEOVER, takeover)       /* a node is struck at a protocol step */  \
+	X(HOUR, hour)               /* messages stay under way for an hour */  \
+	X(GATEWAY_CLOCK, gateway_clock) /* gateways' wall clocks, far off */
 
 enum chaos_kind {
 #define X(NAME, name) CHAOS_K_##NAME,
@@ -56,6 +61,8 @@ struct chaos *chaos_start(struct fleet *f, const struct chaos_opts *o);
 void chaos_heal(struct chaos *c);
 const char *chaos_name(enum chaos_kind k);
 bool chaos_is_on(const struct chaos *c, enum chaos_kind k);
+/* Virtual time in which all processes stood still together. */
+uint64_t chaos_slept_us(const struct chaos *c);
 /* How often it struck. */
 uint64_t chaos_count(const struct chaos *c, enum chaos_kind k);
 

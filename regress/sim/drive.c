@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "regress/sim/replicas.h"
+
 #define SECOND 1000000ull
 #define POLL   50000ull
 /* Bounds of the phases. */
@@ -10,6 +12,10 @@
 #define SETUP_US (60 * SECOND)
 #define HEAL_US  (150 * SECOND)
 #define CHECK_US (240 * SECOND)
+#define EQUAL_US (60 * SECOND)
+/* Beyond the age of tombstones: rounds of sweeps, each a little. */
+#define SWEEPS   10u
+#define SWEEP_US (2 * SECOND)
 /* What a client waits for: longer than any statement may take. */
 #define CONNECT_US   (5 * SECOND)
 #define STATEMENT_US (45 * SECOND)
@@ -78,6 +84,7 @@ client_connect(struct client *c)
 	c->pg = sim_pg_connect(c->world, g->addr, "postgres", "postgres",
 	    world_mono_us(c->world) + CONNECT_US, &why);
 	c->gateway_boot = sim_host_boots(g->host);
+	c->connects += c->pg != NULL;
 	if (c->pg)
 		return true;
 	sim_trace(c->run->sim, sim_host_name(c->host),
@@ -258,7 +265,8 @@ client_do(struct client *c, const struct client_op *what)
 	struct reg_op op = {.kind = what->kind,
 	    .client = c->index,
 	    .key = what->key,
-	    .value = client_value(c)};
+	    .value = client_value(c),
+	    .stale = what->stale};
 	struct sim_pg_result r;
 
 	if (!query(c, &r, &op.start, sql_of(c, what, op.value)))
@@ -395,7 +403,7 @@ static void
 enter(struct run *r, enum run_phase p)
 {
 	static const char *const names[] = {
-	    "setup", "work", "heal", "check", "over"};
+	    "setup", "work", "heal", "check", "settle", "over"};
 
 	r->phase = p;
 	r->stop = false;
@@ -452,6 +460,12 @@ set_up(struct run *r)
 	return r->n_failures == 0;
 }
 
+uint64_t
+run_now(const struct run *r)
+{
+	return sim_now(r->sim) - (r->chaos ? chaos_slept_us(r->chaos) : 0);
+}
+
 static void
 work(struct run *r)
 {
@@ -465,7 +479,12 @@ work(struct run *r)
 	r->chaos = chaos_start(r->fleet, &o);
 	for (uint32_t i = 0; i < s->clients; i++)
 		(void)add_client(r);
-	sim_run(r->sim, until, NULL);
+	while (run_now(r) < until || r->fleet->asleep_until > sim_now(r->sim))
+		sim_run(r->sim,
+		    r->fleet->asleep_until > sim_now(r->sim)
+			? r->fleet->asleep_until
+			: until + chaos_slept_us(r->chaos),
+		    NULL);
 }
 
 static void
@@ -491,6 +510,56 @@ heal(struct run *r)
 			    i + 1);
 }
 
+/* ---- the end ---- */
+
+static bool
+is_equal(const struct run *r)
+{
+	struct arena *a = arena_new(sim_arena(r->sim), "replicas");
+	bool equal = !replicas_differ(r->fleet, a);
+
+	arena_free(a);
+	return equal;
+}
+
+/* Those that are old enough, by a clock that was set right. */
+static uint64_t
+old_tombstones(const struct run *r, uint64_t slack_us)
+{
+	uint64_t age = r->fleet->conf.tombstone_age_us + slack_us;
+	uint64_t now = sim_wall_us(r->sim);
+
+	return replicas_tombstones(
+	    r->fleet, CL_STAMP_OF_MS((now - age) / 1000));
+}
+
+static bool
+is_swept(const struct run *r)
+{
+	return old_tombstones(r, 0) == 0;
+}
+
+static void
+settle(struct run *r)
+{
+	uint64_t sweeps =
+	    SWEEPS * (r->fleet->conf.sweep_interval_us + SWEEP_US);
+
+	enter(r, RUN_SETTLE);
+	if (!run_until(r, is_equal, EQUAL_US)) {
+		run_fail(r, "copies differ at the end: %s",
+		    replicas_differ(r->fleet, sim_arena(r->sim)));
+		return;
+	}
+	/* A member that is gone for good never applies past them. */
+	if (r->fleet->disks_lost > 0)
+		return;
+	if (!run_until(r, is_swept, r->fleet->conf.tombstone_age_us + sweeps) &&
+	    old_tombstones(r, sweeps) > 0)
+		run_fail(r, "%" PRIu64 " tombstones are never dropped",
+		    old_tombstones(r, sweeps));
+}
+
 void
 run_go(struct run *r, struct run_result *out)
 {
@@ -499,7 +568,9 @@ run_go(struct run *r, struct run_result *out)
 		heal(r);
 		enter(r, RUN_CHECK);
 		(void)add_client(r);
-		if (!run_until(r, is_stopped, CHECK_US))
+		if (run_until(r, is_stopped, CHECK_US))
+			settle(r);
+		else
 			run_fail(r, "checks take too long");
 	}
 	enter(r, RUN_OVER);
@@ -513,29 +584,62 @@ run_go(struct run *r, struct run_result *out)
 	    .n_failures = r->n_failures};
 }
 
+/* Mostly three copies; at most as many as there are nodes. */
+static void
+set_replication(struct run *r, struct rng *shape, struct fleet_conf *fc)
+{
+	static const uint32_t some[] = {1, 1, 2, 2, 3, 3, 3, 3, 3, 3, 5, 5};
+	uint32_t copies = some[rng_below(shape, sizeof some / sizeof *some)];
+
+	if (r->opts.scenario->replication)
+		copies = r->opts.scenario->replication;
+	/* Groups have one member so far. */
+	copies = r->opts.replication ? r->opts.replication : 1;
+	fc->nodes = (uint32_t)rng_between(shape, copies, copies < 5 ? 5 : 6);
+	if (r->opts.nodes)
+		fc->nodes = r->opts.nodes;
+	fc->replication = copies < fc->nodes ? copies : fc->nodes;
+	fc->leader_lease_us = rng_below(shape, 5) ? 600000 : 0;
+	if (r->opts.lease_ms != UINT32_MAX)
+		fc->leader_lease_us = r->opts.lease_ms * 1000ull;
+}
+
+static void
+set_shape(struct run *r, struct fleet_conf *fc)
+{
+	struct rng shape = sim_rng(r->sim, "shape");
+	uint64_t age = r->opts.scenario->tombstone_age_us;
+
+	set_replication(r, &shape, fc);
+	fc->gateways = (uint32_t)rng_between(&shape, 1, 3);
+	fc->slots = 1u << rng_between(&shape, 0, 5);
+	fc->page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
+	fc->tombstone_age_us = rng_exp(&shape, age ? age : 10 * SECOND);
+	fc->sweep_interval_us = 50000 + rng_exp(&shape, SECOND);
+	if (r->opts.gateways)
+		fc->gateways = r->opts.gateways;
+}
+
+static void
+invariant_ev(void *arg, const char *text)
+{
+	run_fail(arg, "%s", text);
+}
+
 /* Shapes and faults are the seed's. */
 struct run *
 run_new(const struct run_opts *o)
 {
 	struct sim *s = sim_new(o->seed);
 	struct run *r = NEW(sim_arena(s), struct run);
-	struct rng shape = sim_rng(s, "shape");
 	struct fleet_conf fc;
 
 	r->sim = s;
 	r->opts = *o;
 	sim_trace_to(s, o->trace);
-	fc.nodes = (uint32_t)rng_between(&shape, 1, 5);
-	fc.gateways = (uint32_t)rng_between(&shape, 1, 3);
-	fc.slots = 1u << rng_between(&shape, 0, 5);
-	fc.page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
-	fc.tombstone_age_us = rng_exp(&shape, 10 * SECOND);
-	fc.sweep_interval_us = 50000 + rng_exp(&shape, SECOND);
-	if (o->nodes)
-		fc.nodes = o->nodes;
-	if (o->gateways)
-		fc.gateways = o->gateways;
+	set_shape(r, &fc);
 	r->fleet = fleet_new(s, &fc);
+	r->invariants = invariants_new(sim_arena(s), invariant_ev, r);
 	history_init(&r->history, sim_arena(s));
 	buf_init(&r->failures, sim_arena(s));
 	return r;
@@ -545,8 +649,10 @@ void
 run_print_faults(const struct run *r, FILE *f)
 {
 	struct sim_net_counts n;
+	struct inv_counts c;
 
 	sim_net_counts(r->sim, &n);
+	invariants_counts(r->invariants, &c);
 	fprintf(f, "faults:");
 	for (int k = 0; r->chaos && k < CHAOS_N; k++)
 		if (chaos_count(r->chaos, (enum chaos_kind)k))
@@ -562,6 +668,10 @@ run_print_faults(const struct run *r, FILE *f)
 	fprintf(f,
 	    " | disk: lost_txns=%" PRIu64 " refused_starts=%" PRIu64 "\n",
 	    r->fleet->lost_txns, r->fleet->refused_starts);
+	fprintf(f,
+	    "groups: n=%" PRIu64 " elections=%" PRIu64 " entries=%" PRIu64
+	    " resyncs=%" PRIu64 "\n",
+	    c.groups, c.elections, c.entries, c.resyncs);
 }
 
 void

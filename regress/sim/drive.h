@@ -1,12 +1,13 @@
 /* One simulated run: a cluster, clients with a workload, faults, a healing, and
  * the checks of what clients were told against what is there.
  *
- *   SETUP ---> WORK ---> HEAL ---> CHECK ---> OVER
+ *   SETUP ---> WORK ---> HEAL ---> CHECK ---> SETTLE ---> OVER
  *
  * SETUP forms the cluster and makes the tables, without faults.  In WORK
  * clients work while faults come and go.  HEAL ends all faults and waits,
  * bounded, until every client has an answer.  CHECK reads everything back.  In
- * each phase a bound of virtual time that passes is a failure. */
+ * SETTLE the copies become equal, and what may be forgotten is.  In each phase
+ * a bound of virtual time that passes is a failure. */
 #ifndef REGRESS_SIM_DRIVE_H
 #define REGRESS_SIM_DRIVE_H
 
@@ -14,11 +15,19 @@
 #include "regress/sim/chaos.h"
 #include "regress/sim/fleet.h"
 #include "regress/sim/history.h"
+#include "regress/sim/invariants.h"
 #include "regress/sim/pg.h"
 
 #define RUN_CLIENTS_MAX 16
 
-enum run_phase { RUN_SETUP, RUN_WORK, RUN_HEAL, RUN_CHECK, RUN_OVER };
+enum run_phase {
+	RUN_SETUP,
+	RUN_WORK,
+	RUN_HEAL,
+	RUN_CHECK,
+	RUN_SETTLE,
+	RUN_OVER
+};
 
 struct run;
 struct client;
@@ -27,9 +36,11 @@ struct scenario {
 	const char *name;
 	const char *claim;
 	uint32_t clients;
-	unsigned faults;     /* CHAOS_ bits that are always on */
-	unsigned faults_not; /* that never are */
-	uint64_t think_us;   /* mean pause between operations */
+	unsigned faults;           /* CHAOS_ bits that are always on */
+	unsigned faults_not;       /* that never are */
+	uint64_t think_us;         /* mean pause between operations */
+	uint32_t replication;      /* 0 = by the seed */
+	uint64_t tombstone_age_us; /* in the mean; 0 = 10 s */
 	/* All run in fibers of a client. The first makes tables, and is run
 	 * by one of them before WORK. */
 	void (*setup)(struct client *c);
@@ -43,6 +54,8 @@ struct run_opts {
 	uint64_t seed;
 	uint32_t seconds;         /* of WORK */
 	uint32_t nodes, gateways; /* 0 = by the seed */
+	uint32_t replication;     /* 0 = by the scenario, or the seed */
+	uint32_t lease_ms;        /* UINT32_MAX = by the seed */
 	bool no_faults;
 	FILE *trace;
 };
@@ -56,6 +69,7 @@ struct client {
 	struct sim_pg *pg; /* NULL while not connected */
 	uint32_t gateway;  /* that it is or was connected to */
 	uint32_t gateway_boot;
+	uint64_t connects;   /* so far */
 	struct arena *arena; /* of the present operation */
 	uint64_t sequence;
 	bool finished;
@@ -67,8 +81,8 @@ struct run {
 	struct sim *sim;
 	struct fleet *fleet;
 	struct chaos *chaos;
+	struct invariants *invariants;
 	enum run_phase phase;
-	uint64_t work_until;
 	struct client clients[RUN_CLIENTS_MAX];
 	uint32_t n_clients;
 	struct history history;
@@ -88,7 +102,9 @@ struct run_result {
 
 struct run *run_new(const struct run_opts *o);
 void run_go(struct run *r, struct run_result *out);
-/* One line: faults by kind. */
+/* Virtual time without the hours that all slept through. */
+uint64_t run_now(const struct run *r);
+/* Two lines: faults by kind, and what the groups did. */
 void run_print_faults(const struct run *r, FILE *f);
 void run_free(struct run *r);
 
@@ -120,6 +136,7 @@ struct client_op {
 	const char *table;
 	enum reg_kind kind;
 	uint64_t key;
+	bool stale; /* a read that may be behind */
 };
 void client_do(struct client *c, const struct client_op *op);
 /* Reads all rows of (k, v), by a scan and by key, into the history; every key

@@ -641,6 +641,25 @@ engine_mem_unflushed(const struct engine_mem_disk *d)
 	return d->n_unflushed;
 }
 
+void
+engine_mem_each(const struct engine_mem_disk *d, enum kv_file f,
+    struct str from, bool (*fn)(void *arg, struct str key, struct str val),
+    void *arg)
+{
+	const struct mem_node *n = mem_map_from(&d->files[f], from);
+
+	while (n && fn(arg, n->key, n->val))
+		n = n->next[0];
+}
+
+void
+engine_mem_add(
+    struct engine_mem_disk *d, enum kv_file f, struct str key, struct str val)
+{
+	ASSERT(!mem_map_find(&d->files[f], key));
+	mem_map_link(&d->files[f], mem_node_new(&d->files[f], key, val));
+}
+
 uint64_t
 engine_mem_digest(const struct engine_mem_disk *d)
 {

@@ -47,6 +47,15 @@ size_t engine_mem_crash(struct engine_mem_disk *disk, uint64_t seed);
 
 /* Transactions committed but not flushed. */
 size_t engine_mem_unflushed(const struct engine_mem_disk *disk);
+/* What is there now, flushed or not: all records from a key on, in order, until
+ * the function says false. Views: nothing may run meanwhile. */
+void engine_mem_each(const struct engine_mem_disk *disk, enum kv_file f,
+    struct str from, bool (*fn)(void *arg, struct str key, struct str val),
+    void *arg);
+/* A record of a disk that nobody uses now, as if it had been flushed; the key
+ * must not be there. */
+void engine_mem_add(struct engine_mem_disk *disk, enum kv_file f,
+    struct str key, struct str val);
 /* A number that is the same for equal content of all files. */
 uint64_t engine_mem_digest(const struct engine_mem_disk *disk);
 

@@ -1,6 +1,7 @@
 #include "regress/sim/fleet.h"
 
 #include "base/buf.h"
+#include "base/mutate.h"
 #include "base/stream.h"
 #include "cluster/msg.h"
 #include "gateway/worker.h"
@@ -117,6 +118,41 @@ stopped_ev(void *arg)
 	sim_kill(n->host);
 }
 
+static bool
+keep_identity(void *arg, struct str key, struct str val)
+{
+	if (str_eq(key, STR("I")))
+		engine_mem_add(arg, KV_META, key, val);
+	return false;
+}
+
+/* The new disk is empty. Who breaks the rule leaves the member's name on it. */
+static void
+replace_disk(struct fleet_node *n)
+{
+	struct engine_mem_disk *old = n->disk.disk;
+
+	n->wipe = false;
+	n->wiped++;
+	n->fleet->disks_lost++;
+	sim_trace(n->fleet->sim, sim_host_name(n->host), "lost its disk");
+	n->disk.disk = engine_mem_disk_new(sim_arena(n->fleet->sim));
+	if (mutate("vote_after_disk_loss"))
+		engine_mem_each(
+		    old, KV_META, STR("I"), keep_identity, n->disk.disk);
+}
+
+static void
+set_up_disk(struct fleet_node *n)
+{
+	if (sim_host_boots(n->host) == 1)
+		return;
+	n->fleet->lost_txns +=
+	    engine_mem_crash(n->disk.disk, rng_u64(&n->disk.rng));
+	if (n->wipe)
+		replace_disk(n);
+}
+
 static void
 boot_node(void *arg, struct world *w)
 {
@@ -128,18 +164,17 @@ boot_node(void *arg, struct world *w)
 	struct st_conf c;
 	struct err *e;
 
-	if (sim_host_boots(n->host) > 1)
-		n->fleet->lost_txns +=
-		    engine_mem_crash(n->disk.disk, rng_u64(&n->disk.rng));
+	set_up_disk(n);
 	st_conf_defaults(&c);
 	c.dir = sim_host_name(n->host);
 	c.listen = n->addr;
 	c.key = str_of(cluster_key, sizeof cluster_key);
 	c.slots = n->fleet->conf.slots;
+	c.replication = n->fleet->conf.replication;
 	c.tombstone_age_us = n->fleet->conf.tombstone_age_us;
 	c.sweep_interval_us = n->fleet->conf.sweep_interval_us;
-	c.init_if_empty = n->index == 0;
-	c.join = n->index == 0 ? "" : n->fleet->nodes[0].addr;
+	c.init_if_empty = n->index == 0 && n->wiped == 0;
+	c.join = c.init_if_empty ? "" : n->others;
 	n->ready = false;
 	n->node = NULL;
 	e = st_node_start(w, w->arena, &c, &ev, &n->node);
@@ -147,25 +182,35 @@ boot_node(void *arg, struct world *w)
 		failed_ev(n, e);
 }
 
+struct boot {
+	struct fleet *fleet;
+	struct sim_host *host;
+};
+
 static void
 boot_ev(void *arg)
 {
-	struct sim_host *h = arg;
+	struct boot *b = arg;
+	struct fleet *f = b->fleet;
 
-	if (!sim_host_up(h))
-		sim_boot(h);
+	if (sim_now(f->sim) < f->asleep_until)
+		sim_at(f->sim, f->asleep_until, boot_ev, b);
+	else if (!sim_host_up(b->host))
+		sim_boot(b->host);
 }
 
 /* The supervisor. */
 static void
 boot_later(struct fleet *f, struct sim_host *h, uint64_t *down_us)
 {
+	struct boot *b = NEW(sim_arena(f->sim), struct boot);
 	uint64_t us = *down_us;
 
 	if (us == 0)
 		us = rng_between(&f->rng, DOWN_MIN_US, DOWN_MAX_US);
 	*down_us = 0;
-	sim_at(f->sim, sim_now(f->sim) + us, boot_ev, h);
+	*b = (struct boot){f, h};
+	sim_at(f->sim, sim_now(f->sim) + us, boot_ev, b);
 }
 
 static void
@@ -269,6 +314,19 @@ make_gateway(struct fleet *f, uint32_t i)
 	g->host = sim_host_new(f->sim, &o);
 }
 
+static const char *
+others_of(struct fleet *f, uint32_t self)
+{
+	struct buf b;
+
+	buf_init(&b, sim_arena(f->sim));
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		if (i != self)
+			buf_printf(
+			    &b, "%s%s", b.len ? "," : "", f->nodes[i].addr);
+	return buf_cstr(&b);
+}
+
 struct fleet *
 fleet_new(struct sim *s, const struct fleet_conf *conf)
 {
@@ -287,6 +345,8 @@ fleet_new(struct sim *s, const struct fleet_conf *conf)
 		buf_printf(&seeds, "%s%s", i ? "," : "", f->nodes[i].addr);
 	}
 	f->seeds = buf_cstr(&seeds);
+	for (uint32_t i = 0; i < conf->nodes; i++)
+		f->nodes[i].others = others_of(f, i);
 	for (uint32_t i = 0; i < conf->gateways; i++)
 		make_gateway(f, i);
 	sim_trace_frames(s, describe);
@@ -327,6 +387,33 @@ fleet_crash_gateway(struct fleet_gateway *g, bool power, uint64_t down_us)
 		return;
 	g->down_us = down_us;
 	crash(g->host, power);
+}
+
+void
+fleet_lose_disk(struct fleet_node *n, uint64_t down_us)
+{
+	if (!sim_host_up(n->host))
+		return;
+	n->wipe = true;
+	fleet_crash_node(n, true, down_us);
+}
+
+/* The catalog has up to five voters. */
+uint32_t
+fleet_disks_to_lose(const struct fleet *f)
+{
+	uint32_t voters = f->conf.nodes < 5 ? f->conf.nodes : 5;
+	uint32_t least =
+	    voters < f->conf.replication ? voters : f->conf.replication;
+
+	return (least - 1) / 2;
+}
+
+void
+fleet_sleep(struct fleet *f, uint64_t until_us)
+{
+	f->asleep_until = until_us;
+	sim_pause_all(f->sim, until_us);
 }
 
 /* As a signal handler does it. */

@@ -17,7 +17,9 @@ struct st_node;
 struct fleet_conf {
 	uint32_t nodes, gateways;
 	uint32_t slots;
-	size_t page_bytes; /* of one scan page */
+	uint32_t replication;
+	uint64_t leader_lease_us; /* 0 = none */
+	size_t page_bytes;        /* of one scan page */
 	uint64_t tombstone_age_us;
 	uint64_t sweep_interval_us;
 };
@@ -42,7 +44,10 @@ struct fleet_node {
 	struct st_node *node; /* of the present process */
 	bool ready;
 	uint32_t failed_starts;
-	uint64_t down_us; /* how long the next death lasts; 0 = random */
+	bool wipe;          /* the next boot finds an empty disk */
+	uint32_t wiped;     /* so often; the first node is then no founder */
+	const char *others; /* addresses of all other nodes */
+	uint64_t down_us;   /* how long the next death lasts; 0 = random */
 	struct fleet_disk disk;
 };
 
@@ -62,8 +67,10 @@ struct fleet {
 	struct fleet_gateway gateways[SIM_GATEWAYS_MAX];
 	const char *seeds; /* addresses of all nodes */
 	struct rng rng;
-	uint64_t lost_txns; /* committed, not flushed, and gone in a crash */
+	uint64_t asleep_until; /* nothing is booted before */
+	uint64_t lost_txns;    /* committed, not flushed, and gone in a crash */
 	uint64_t refused_starts;
+	uint32_t disks_lost;
 };
 
 /* Lives in the simulation's arena. */
@@ -74,6 +81,13 @@ void fleet_boot(struct fleet *f);
  * (0: some random short time). */
 void fleet_crash_node(struct fleet_node *n, bool power, uint64_t down_us);
 void fleet_crash_gateway(struct fleet_gateway *g, bool power, uint64_t down_us);
+/* It dies and loses its disk: what comes back joins as a new member. */
+void fleet_lose_disk(struct fleet_node *n, uint64_t down_us);
+/* How many disks may be lost, over a run, so that every group keeps a majority
+ * of its members. */
+uint32_t fleet_disks_to_lose(const struct fleet *f);
+/* Every process stands still until then, clients too; none is started. */
+void fleet_sleep(struct fleet *f, uint64_t until_us);
 /* The clean way: it drains, ends and comes again. */
 void fleet_restart_node(struct fleet_node *n);
 /* Disks work, clocks are right, nobody is paused. */

@@ -110,6 +110,20 @@ try_each(struct search *s, size_t from, uint64_t value, bool unknown)
 	return REG_WRONG;
 }
 
+/* Did anybody write what it saw, or may have? */
+static bool
+stale_is_fine(const struct reg_op *read, const struct reg_op *ops, size_t n)
+{
+	if (read->seen == 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].kind != REG_READ && ops[i].kind != REG_DELETE &&
+		    ops[i].value == read->seen && ops[i].start <= read->end &&
+		    (ops[i].unknown || ops[i].changed))
+			return true;
+	return false;
+}
+
 static enum reg_verdict
 explore(struct search *s, size_t from, uint64_t value)
 {
@@ -141,18 +155,23 @@ enum reg_verdict
 reg_check(const struct reg_op *ops, size_t n)
 {
 	struct arena *a = arena_new(NULL, "check");
-	struct search s = {.n = n, .seen = map_new(a)};
+	struct search s = {.seen = map_new(a)};
 	struct reg_op *sorted = NEW_N(a, struct reg_op, n + 1);
+	bool fine = true;
 	enum reg_verdict v;
 
-	if (n > 0)
-		memcpy(sorted, ops, n * sizeof *ops);
-	qsort(sorted, n, sizeof *sorted, by_start);
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].stale)
+			fine &= stale_is_fine(&ops[i], ops, n);
+		else
+			sorted[s.n++] = ops[i];
+	}
+	qsort(sorted, s.n, sizeof *sorted, by_start);
 	s.ops = sorted;
-	s.done = arena_alloc(a, n + 1);
-	for (size_t i = 0; i < n; i++)
+	s.done = arena_alloc(a, s.n + 1);
+	for (size_t i = 0; i < s.n; i++)
 		s.left += !sorted[i].unknown;
-	v = explore(&s, 0, 0);
+	v = fine ? explore(&s, 0, 0) : REG_WRONG;
 	arena_free(a);
 	return v;
 }
@@ -199,7 +218,8 @@ print_op(struct buf *b, const struct reg_op *op)
 		buf_printf(b, "%12s ", "?");
 	else
 		buf_printf(b, "%12.6f ", (double)op->end / 1e6);
-	buf_printf(b, "client-%u %s", op->client, names[op->kind]);
+	buf_printf(b, "client-%u %s%s", op->client, op->stale ? "stale " : "",
+	    names[op->kind]);
 	if (op->kind == REG_READ)
 		buf_printf(b, " = %" PRIu64, op->seen);
 	else if (op->kind != REG_DELETE)

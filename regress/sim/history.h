@@ -3,7 +3,8 @@
  *
  * A row is absent (0) or has a value (unique, above 0).  An operation takes
  * effect at one instant between its start and its end; one whose outcome is
- * unknown at any instant after its start, or never. */
+ * unknown at any instant after its start, or never.  A stale read is not part
+ * of that order: what it saw was written at some time before its end. */
 #ifndef REGRESS_SIM_HISTORY_H
 #define REGRESS_SIM_HISTORY_H
 
@@ -20,6 +21,7 @@ struct reg_op {
 	bool unknown;  /* writes only; end means nothing */
 	bool changed;  /* writes: it was told that it changed a row */
 	uint64_t seen; /* reads */
+	bool stale;    /* reads: of one copy, which may be behind */
 };
 
 enum reg_verdict { REG_FINE, REG_WRONG, REG_UNDECIDED };

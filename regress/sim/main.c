@@ -1,7 +1,7 @@
 /* One simulated run, or a list of what there is:
  *
  *   sim --scenario S --seed N [--seconds V] [--nodes N] [--gateways G]
- *       [--no-faults] [--trace]
+ *       [--rf N] [--lease MS] [--no-faults] [--trace]
  *   sim --list
  *
  * The exit status is 0 when all claims held, 1 when one did not, 2 for wrong
@@ -25,7 +25,8 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: sim --scenario S --seed N [--seconds V] [--nodes N]\n"
-	    "           [--gateways G] [--no-faults] [--trace] | --list\n");
+	    "           [--gateways G] [--rf N] [--lease MS] [--no-faults]\n"
+	    "           [--trace] | --list\n");
 	return 2;
 }
 
@@ -64,6 +65,10 @@ parse(int argc, char **argv, struct run_opts *o)
 			o->nodes = (uint32_t)n;
 		else if (strcmp(name, "--gateways") == 0)
 			o->gateways = (uint32_t)n;
+		else if (strcmp(name, "--rf") == 0)
+			o->replication = (uint32_t)n;
+		else if (strcmp(name, "--lease") == 0)
+			o->lease_ms = (uint32_t)n;
 		else
 			return false;
 	}
@@ -73,7 +78,7 @@ parse(int argc, char **argv, struct run_opts *o)
 int
 main(int argc, char **argv)
 {
-	struct run_opts o = {.seconds = 60};
+	struct run_opts o = {.seconds = 60, .lease_ms = UINT32_MAX};
 	struct run_result out;
 	struct run *r;
 	bool failed;
@@ -84,9 +89,12 @@ main(int argc, char **argv)
 		return usage();
 	r = run_new(&o);
 	/* First, for whoever reads the output of an abort. */
-	printf("scenario=%s seed=%" PRIu64 " seconds=%u nodes=%u gateways=%u\n",
+	printf("scenario=%s seed=%" PRIu64 " seconds=%u nodes=%u gateways=%u "
+	       "rf=%u slots=%u lease_ms=%u\n",
 	    o.scenario->name, o.seed, o.seconds, r->fleet->conf.nodes,
-	    r->fleet->conf.gateways);
+	    r->fleet->conf.gateways, r->fleet->conf.replication,
+	    r->fleet->conf.slots,
+	    (unsigned)(r->fleet->conf.leader_lease_us / 1000));
 	fflush(stdout);
 	run_go(r, &out);
 	run_print_faults(r, stdout);

@@ -493,6 +493,8 @@ sim_net_send(struct net_conn *c, struct str frame)
 	schedule(d, s->now);
 	if (l->state == LINK_OPEN)
 		watch(l);
+	if (s->tap && l->host[1])
+		s->tap(s->tap_arg, l->host[c->side], l->host[!c->side], frame);
 }
 
 size_t
@@ -945,6 +947,34 @@ sim_net_stall_one(struct sim *s, struct rng *r, uint64_t stall_us)
 	for (unsigned i = 0; i < 2; i++)
 		if (side != i)
 			l->dir[i].stall_until = s->now + stall_us;
+}
+
+void
+sim_net_stall_where(struct sim *s, uint64_t stall_us,
+    bool (*which)(void *arg, struct sim_host *from, struct sim_host *to),
+    void *arg)
+{
+	LIST_FOREACH(i, &s->links)
+	{
+		struct link *l = LIST_ENTRY(i, struct link, all);
+
+		for (unsigned k = 0; k < 2 && l->state == LINK_OPEN; k++)
+			if (which(arg, l->host[k], l->host[!k])) {
+				s->counts.stalls++;
+				trace(l, !k, "stalls", "");
+				l->dir[k].stall_until = s->now + stall_us;
+			}
+	}
+}
+
+void
+sim_net_tap(struct sim *s,
+    void (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
+	struct str frame),
+    void *arg)
+{
+	s->tap = fn;
+	s->tap_arg = arg;
 }
 
 void

@@ -35,6 +35,17 @@ void sim_net_heal(struct sim *s); /* undoes every block */
 /* A random connection breaks, or stands still for so long. */
 void sim_net_break_one(struct sim *s, struct rng *r);
 void sim_net_stall_one(struct sim *s, struct rng *r, uint64_t stall_us);
+/* Every connection of which which(arg, host, other) says true stands still in
+ * the direction that leaves the host. */
+void sim_net_stall_where(struct sim *s, uint64_t stall_us,
+    bool (*which)(void *arg, struct sim_host *from, struct sim_host *to),
+    void *arg);
+/* Is told of every frame when it has been sent, in the middle of the sender's
+ * turn: it may kill, block and stall. */
+void sim_net_tap(struct sim *s,
+    void (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
+	struct str frame),
+    void *arg);
 void sim_net_counts(const struct sim *s, struct sim_net_counts *c);
 
 #endif

@@ -1,54 +1,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "regress/sim/drive.h"
+#include "regress/sim/rows.h"
+#include "regress/sim/scenarios.h"
 
 #define SECOND 1000000ull
-
-/* Faults that belong to scenarios of their own, because they make everything
- * else wait. */
-#define APART (CHAOS_JUMP | CHAOS_DISK_FULL | CHAOS_DISK_STALL)
-
-/* ---- rows of (k, v) ---- */
-
-static void
-make_table(struct client *c)
-{
-	struct sim_pg_result r;
-
-	(void)client_insist(
-	    c, &r, "CREATE TABLE t (k bigint PRIMARY KEY, v bigint)");
-}
-
-/* Keys change with time, so that each has a history of few operations. */
-static uint64_t
-key_of_period(struct client *c, uint64_t period_us, uint64_t keys)
-{
-	return sim_now(c->run->sim) / period_us * keys +
-	       rng_below(&c->rng, keys);
-}
-
-static void
-check_rows(struct client *c, uint64_t period_us, uint64_t keys)
-{
-	uint64_t n = (sim_now(c->run->sim) / period_us + 1) * keys;
-	const char *why;
-
-	client_read_back(c, "t", n);
-	/* What is late must not come after the last word. */
-	client_sleep(c, 5 * SECOND);
-	client_read_back(c, "t", n);
-	why = history_check(&c->run->history);
-	if (why)
-		run_fail(c->run, "%s", why);
-}
-
-static void
-do_one(struct client *c, enum reg_kind kind, uint64_t key)
-{
-	client_do(
-	    c, &(struct client_op){.table = "t", .kind = kind, .key = key});
-}
 
 /* ---- durable ---- */
 
@@ -62,14 +18,14 @@ durable_work(struct client *c)
 	    REG_INSERT, REG_UPDATE, REG_UPDATE, REG_UPDATE, REG_UPSERT,
 	    REG_DELETE, REG_READ};
 
-	do_one(c, kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
-	    key_of_period(c, DURABLE_US, DURABLE_KEYS));
+	rows_do(c, kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
+	    rows_key(c, DURABLE_US, DURABLE_KEYS));
 }
 
 static void
 durable_check(struct client *c)
 {
-	check_rows(c, DURABLE_US, DURABLE_KEYS);
+	rows_check(c, DURABLE_US, DURABLE_KEYS);
 }
 
 static const struct scenario durable = {
@@ -77,9 +33,9 @@ static const struct scenario durable = {
     .claim = "acknowledged writes survive crashes and power loss",
     .clients = 6,
     .faults = CHAOS_NODE_POWER | CHAOS_NODE_KILL,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 40000,
-    .setup = make_table,
+    .setup = rows_make_table,
     .work = durable_work,
     .check = durable_check,
 };
@@ -95,23 +51,23 @@ register_work(struct client *c)
 	static const enum reg_kind kinds[] = {REG_INSERT, REG_UPDATE,
 	    REG_UPDATE, REG_READ, REG_READ, REG_READ, REG_DELETE, REG_UPSERT};
 
-	do_one(c, kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
-	    key_of_period(c, REGISTER_US, REGISTER_KEYS));
+	rows_do(c, kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
+	    rows_key(c, REGISTER_US, REGISTER_KEYS));
 }
 
 static void
 register_check(struct client *c)
 {
-	check_rows(c, REGISTER_US, REGISTER_KEYS);
+	rows_check(c, REGISTER_US, REGISTER_KEYS);
 }
 
 static const struct scenario reg = {
     .name = "register",
     .claim = "reads and writes of a row are linearizable",
     .clients = 5,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 40000,
-    .setup = make_table,
+    .setup = rows_make_table,
     .work = register_work,
     .check = register_check,
 };
@@ -121,9 +77,9 @@ static const struct scenario clocks = {
     .claim = "rows stay linearizable whatever the clocks do",
     .clients = 5,
     .faults = CHAOS_JUMP | CHAOS_SKEW | CHAOS_DRIFT,
-    .faults_not = CHAOS_DISK_FULL | CHAOS_DISK_STALL,
+    .faults_not = CHAOS_DISK_FULL | CHAOS_DISK_STALL | CHAOS_GATEWAY_CLOCK,
     .think_us = 40000,
-    .setup = make_table,
+    .setup = rows_make_table,
     .work = register_work,
     .check = register_check,
 };
@@ -134,9 +90,9 @@ static const struct scenario disk = {
     .clients = 5,
     .faults =
 	CHAOS_DISK_FULL | CHAOS_DISK_STALL | CHAOS_DISK_ERROR | CHAOS_DISK_SLOW,
-    .faults_not = CHAOS_JUMP,
+    .faults_not = CHAOS_JUMP | CHAOS_GATEWAY_CLOCK,
     .think_us = 40000,
-    .setup = make_table,
+    .setup = rows_make_table,
     .work = durable_work,
     .check = durable_check,
 };
@@ -218,14 +174,14 @@ scan_work(struct client *c)
 {
 	static const enum reg_kind kinds[] = {REG_INSERT, REG_INSERT,
 	    REG_INSERT, REG_UPDATE, REG_UPSERT, REG_DELETE};
-	uint64_t from = sim_now(c->run->sim) / SCAN_US * SCAN_KEYS, start;
+	uint64_t from = run_now(c->run) / SCAN_US * SCAN_KEYS, start;
 	struct sim_pg_result r;
 	bool ordered;
 
 	if (rng_below(&c->rng, 6)) {
-		do_one(c,
+		rows_do(c,
 		    kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
-		    key_of_period(c, SCAN_US, SCAN_KEYS));
+		    rows_key(c, SCAN_US, SCAN_KEYS));
 		return;
 	}
 	if (!client_query(c, &r, &start, "%s",
@@ -239,14 +195,14 @@ scan_work(struct client *c)
 static void
 scan_check(struct client *c)
 {
-	check_rows(c, SCAN_US, SCAN_KEYS);
+	rows_check(c, SCAN_US, SCAN_KEYS);
 }
 
 static const struct scenario scan = {
     .name = "scan",
     .claim = "a scan reads each key of its range once, exactly",
     .clients = 6,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 40000,
     .setup = scan_setup,
     .work = scan_work,
@@ -260,12 +216,12 @@ static const struct scenario scan = {
 static void
 race_work(struct client *c)
 {
-	uint64_t key = sim_now(c->run->sim) / RACE_US;
+	uint64_t key = run_now(c->run) / RACE_US;
 
-	do_one(c, rng_below(&c->rng, 5) ? REG_INSERT : REG_READ, key);
+	rows_do(c, rng_below(&c->rng, 5) ? REG_INSERT : REG_READ, key);
 	/* Together at the next key. */
-	client_sleep(c, RACE_US - sim_now(c->run->sim) % RACE_US +
-			    rng_below(&c->rng, 2000));
+	client_sleep(
+	    c, RACE_US - run_now(c->run) % RACE_US + rng_below(&c->rng, 2000));
 }
 
 /* The history's check knows it already; this says it in fewer words. */
@@ -294,16 +250,16 @@ static void
 race_check(struct client *c)
 {
 	race_winners(c->run);
-	check_rows(c, RACE_US, 1);
+	rows_check(c, RACE_US, 1);
 }
 
 static const struct scenario race = {
     .name = "insert_race",
     .claim = "of racing inserts of one key exactly one succeeds",
     .clients = 6,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 100,
-    .setup = make_table,
+    .setup = rows_make_table,
     .work = race_work,
     .check = race_check,
 };
@@ -329,7 +285,7 @@ counters_of(struct run *r)
 	return r->state;
 }
 
-static void
+void
 counter_setup(struct client *c)
 {
 	struct sim_pg_result r;
@@ -371,7 +327,7 @@ counter_read(struct client *c, int key)
 		k->read_value = n;
 }
 
-static void
+void
 counter_work(struct client *c)
 {
 	int key = (int)rng_below(&c->rng, COUNTERS);
@@ -396,7 +352,7 @@ counter_work(struct client *c)
 	k->acked += r.status == SIM_PG_OK;
 }
 
-static void
+void
 counter_check(struct client *c)
 {
 	for (int round = 0; round < 2; round++) {
@@ -416,7 +372,7 @@ static const struct scenario counter = {
     .name = "counter",
     .claim = "increments happen once each, or not at all",
     .clients = 5,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 40000,
     .setup = counter_setup,
     .work = counter_work,
@@ -694,7 +650,7 @@ static const struct scenario ddl = {
     .name = "ddl",
     .claim = "rows of a dropped table never appear in its successor",
     .clients = 5,
-    .faults_not = APART,
+    .faults_not = CHAOS_APART,
     .think_us = 40000,
     .setup = ddl_setup,
     .work = ddl_work,
@@ -703,8 +659,9 @@ static const struct scenario ddl = {
 
 /* ---- all of them ---- */
 
-const struct scenario *const scenarios[] = {
-    &durable, &counter, &race, &reg, &scan, &ddl, &clocks, &disk, NULL};
+const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
+    &scan, &ddl, &clocks, &disk, &scenario_takeover, &scenario_consistency,
+    &scenario_reinsert, &scenario_gateway_clocks, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

@@ -62,6 +62,9 @@ struct sim {
 	struct list links;
 	struct list listeners;
 	uint64_t next_link;
+	void (*tap)(void *arg, struct sim_host *from, struct sim_host *to,
+	    struct str frame);
+	void *tap_arg;
 	/* Since when frames from one host to another are stopped; 0 = not. */
 	uint64_t blocked[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
 };

@@ -424,6 +424,14 @@ sim_pause(struct sim_host *h, uint64_t until_us)
 }
 
 void
+sim_pause_all(struct sim *s, uint64_t until_us)
+{
+	for (uint32_t i = 0; i < s->n_hosts; i++)
+		if (s->hosts[i]->up)
+			sim_pause(s->hosts[i], until_us);
+}
+
+void
 sim_enter(struct sim_host *h)
 {
 	ASSERT(h->up && !h->sim->current);
@@ -499,6 +507,12 @@ uint64_t
 sim_now(const struct sim *s)
 {
 	return s->now;
+}
+
+uint64_t
+sim_wall_us(const struct sim *s)
+{
+	return EPOCH_US + s->now;
 }
 
 uint64_t

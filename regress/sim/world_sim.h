@@ -25,6 +25,8 @@ void sim_free(struct sim *s);
 uint64_t sim_seed(const struct sim *s);
 /* Virtual microseconds since the beginning. */
 uint64_t sim_now(const struct sim *s);
+/* What a wall clock shows that is right. */
+uint64_t sim_wall_us(const struct sim *s);
 uint64_t sim_hash(const struct sim *s);
 uint64_t sim_events(const struct sim *s);
 struct arena *sim_arena(struct sim *s);
@@ -82,6 +84,8 @@ void sim_kill(struct sim_host *h);
 void sim_power_off(struct sim_host *h);
 /* Nothing of the process runs until then; 0 wakes it. */
 void sim_pause(struct sim_host *h, uint64_t until_us);
+/* All that are up. */
+void sim_pause_all(struct sim *s, uint64_t until_us);
 
 /* Its clocks: how fast the monotonic one runs, in parts per million of too
  * much, and how far the wall clock is ahead. */

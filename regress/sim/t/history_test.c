@@ -168,6 +168,25 @@ history_names_the_wrong_key(void)
 	arena_free(a);
 }
 
+static void
+stale_read_sees_what_was_written(void)
+{
+	struct reg_op ops[] = {WRITE(REG_INSERT, 1, 2, 7, true),
+	    WRITE(REG_UPDATE, 3, 4, 8, true), READ(5, 6, 7)};
+
+	CHECK(reg_check(ops, 3) == REG_WRONG);
+	ops[2].stale = true;
+	CHECK(reg_check(ops, 3) == REG_FINE);
+	ops[2].seen = 0;
+	CHECK(reg_check(ops, 3) == REG_FINE);
+	ops[2].seen = 9; /* nobody wrote that */
+	CHECK(reg_check(ops, 3) == REG_WRONG);
+	/* Nor what is written only after it ended. */
+	ops[2] = (struct reg_op)READ(1, 2, 8);
+	ops[2].stale = true;
+	CHECK(reg_check(ops, 3) == REG_WRONG);
+}
+
 CU_MAIN("history", {"order_in_time_is_kept", order_in_time_is_kept},
     {"acknowledged_write_is_never_lost", acknowledged_write_is_never_lost},
     {"unknown_write_may_come_late_or_never",
@@ -177,4 +196,5 @@ CU_MAIN("history", {"order_in_time_is_kept", order_in_time_is_kept},
     {"counts_of_update_and_delete_matter", counts_of_update_and_delete_matter},
     {"every_real_history_is_accepted", every_real_history_is_accepted},
     {"most_false_reads_are_found", most_false_reads_are_found},
-    {"history_names_the_wrong_key", history_names_the_wrong_key})
+    {"history_names_the_wrong_key", history_names_the_wrong_key},
+    {"stale_read_sees_what_was_written", stale_read_sees_what_was_written})

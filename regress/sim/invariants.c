@@ -1,0 +1,352 @@
+#include "regress/sim/invariants.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <xxhash.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "storage/entry.h"
+
+/* An entry as whoever applied it first saw it. */
+struct first {
+	uint64_t hash;
+	struct st_ballot ballot;
+	cl_stamp stamp;
+	uint32_t member;
+};
+
+/* A ballot that was elected.  Answers may be late, so that one below another
+ * is elected after it. */
+struct term {
+	struct st_ballot ballot;
+	uint32_t member;
+	uint64_t high; /* applied by anybody before a higher one was elected */
+};
+
+struct copy { /* a member's */
+	struct copy *next;
+	uint32_t member;
+	uint32_t boot;
+	uint64_t applied;
+	struct st_ballot ballot; /* it was last elected in */
+};
+
+struct group {
+	struct st_gid gid;
+	struct first *log; /* of index i + 1 */
+	uint64_t n_log, cap_log;
+	struct term *terms;
+	size_t n_terms, cap_terms;
+	struct term *tops; /* those that were the highest when elected */
+	size_t n_tops, cap_tops;
+	struct copy *copies;
+	struct map *ops;
+};
+
+struct invariants {
+	struct arena *arena;
+	struct arena *scratch;
+	struct map *groups;
+	void (*fail)(void *arg, const char *text);
+	void *arg;
+	struct inv_counts counts;
+};
+
+static void complain(struct invariants *v, const struct inv_event *e,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void
+complain(struct invariants *v, const struct inv_event *e, const char *fmt, ...)
+{
+	va_list ap;
+	char *what;
+
+	va_start(ap, fmt);
+	what = arena_vprintf(v->arena, fmt, ap);
+	va_end(ap);
+	v->fail(v->arg,
+	    arena_printf(v->arena,
+		"group (placement %u, slot %u, epoch %u), member %u, index "
+		"%" PRIu64 ": %s",
+		e->gid.placement, e->gid.slot, e->gid.epoch, e->member,
+		e->index, what));
+}
+
+static const char *
+show(struct invariants *v, const struct st_ballot *b)
+{
+	return arena_printf(v->arena, "(%" PRIu64 ", %u, %u)", b->round,
+	    b->member, b->incarnation);
+}
+
+/* ---- what is known of a group ---- */
+
+static struct group *
+group_of(struct invariants *v, struct st_gid gid)
+{
+	struct group *g;
+	struct buf b;
+
+	arena_reset(v->scratch);
+	buf_init(&b, v->scratch);
+	st_gid_put(&b, gid);
+	g = map_get(v->groups, buf_view(&b));
+	if (g)
+		return g;
+	g = NEW(v->arena, struct group);
+	g->gid = gid;
+	g->ops = map_new(v->arena);
+	map_put(v->groups, buf_view(&b), g);
+	v->counts.groups++;
+	return g;
+}
+
+static struct copy *
+copy_of(struct invariants *v, struct group *g, uint32_t member)
+{
+	struct copy *c;
+
+	for (c = g->copies; c; c = c->next)
+		if (c->member == member)
+			return c;
+	c = NEW(v->arena, struct copy);
+	c->member = member;
+	c->next = g->copies;
+	g->copies = c;
+	return c;
+}
+
+static const struct term *
+term_of(const struct group *g, const struct st_ballot *b)
+{
+	for (size_t i = g->n_terms; i > 0; i--)
+		if (st_ballot_cmp(&g->terms[i - 1].ballot, b) == 0)
+			return &g->terms[i - 1];
+	return NULL;
+}
+
+/* What was applied before any ballot above `b` was elected: it was committed
+ * below that one, so that `b` must have it. */
+static uint64_t
+high_below(const struct group *g, const struct st_ballot *b)
+{
+	size_t i = g->n_tops;
+
+	while (i > 0 && st_ballot_cmp(&g->tops[i - 1].ballot, b) > 0)
+		i--;
+	if (i == g->n_tops)
+		return g->n_log;
+	return i > 0 ? g->tops[i - 1].high : 0;
+}
+
+/* ---- elections ---- */
+
+static void
+push_term(struct invariants *v, struct term **list, size_t *n, size_t *cap,
+    const struct term *t)
+{
+	if (*n == *cap) {
+		size_t more = *cap ? 2 * *cap : 8;
+
+		*list = arena_grow(v->arena, *list, *cap * sizeof **list,
+		    more * sizeof **list);
+		*cap = more;
+	}
+	(*list)[(*n)++] = *t;
+}
+
+static void
+add_term(struct invariants *v, struct group *g, const struct inv_event *e)
+{
+	struct term t = {.ballot = e->ballot, .member = e->member};
+	struct term *top = g->n_tops ? &g->tops[g->n_tops - 1] : NULL;
+
+	push_term(v, &g->terms, &g->n_terms, &g->cap_terms, &t);
+	if (top && st_ballot_cmp(&top->ballot, &e->ballot) >= 0)
+		return;
+	if (top)
+		top->high = g->n_log;
+	push_term(v, &g->tops, &g->n_tops, &g->cap_tops, &t);
+}
+
+void
+invariants_elected(struct invariants *v, const struct inv_event *e)
+{
+	struct group *g = group_of(v, e->gid);
+	struct copy *c = copy_of(v, g, e->member);
+	const struct term *same = term_of(g, &e->ballot);
+	uint64_t high = high_below(g, &e->ballot);
+
+	v->counts.elections++;
+	if (same)
+		complain(v, e, "ballot %s was won by member %u already",
+		    show(v, &e->ballot), same->member);
+	if (e->ballot.member != e->member)
+		complain(
+		    v, e, "ballot %s is another member's", show(v, &e->ballot));
+	if (st_ballot_cmp(&c->ballot, &e->ballot) >= 0)
+		complain(v, e, "ballot %s is not above its last, %s",
+		    show(v, &e->ballot), show(v, &c->ballot));
+	if (e->index < high)
+		complain(v, e,
+		    "elected with ballot %s, but %" PRIu64
+		    " was applied before by member %u",
+		    show(v, &e->ballot), high, g->log[high - 1].member);
+	c->ballot = e->ballot;
+	add_term(v, g, e);
+}
+
+/* ---- entries ---- */
+
+/* An operation id is looked up under the locks of its keys immediately before
+ * each append, so that it is in the log once, with whatever outcome. */
+static void
+check_op(struct invariants *v, struct group *g, const struct inv_event *e,
+    const struct st_op *op)
+{
+	static const struct st_op none;
+	struct buf b;
+	struct first *before;
+
+	if (memcmp(op->session, none.session, sizeof op->session) == 0)
+		return;
+	buf_init(&b, v->scratch);
+	buf_put(&b, op->session, sizeof op->session);
+	buf_le64(&b, op->sequence);
+	before = map_get(g->ops, buf_view(&b));
+	if (before) {
+		complain(v, e,
+		    "operation %" PRIu64 " of a session is in the log twice",
+		    op->sequence);
+		return;
+	}
+	/* Any pointer that is not NULL will do. */
+	map_put(g->ops, buf_view(&b), g);
+}
+
+static void
+check_first(struct invariants *v, struct group *g, const struct inv_event *e,
+    struct first *f)
+{
+	const struct first *before =
+	    e->index > 1 ? &g->log[e->index - 2] : NULL;
+	struct st_entry entry;
+	struct err *err = st_entry_decode(v->scratch, e->entry, &entry);
+
+	if (err) {
+		complain(v, e, "the entry is malformed: %s", err->message);
+		return;
+	}
+	f->stamp = entry.stamp;
+	if (entry.index != e->index ||
+	    st_ballot_cmp(&entry.ballot, &e->ballot) != 0)
+		complain(v, e, "the entry says index %" PRIu64 ", ballot %s",
+		    entry.index, show(v, &entry.ballot));
+	if (!term_of(g, &entry.ballot))
+		complain(v, e, "its ballot %s was never elected",
+		    show(v, &entry.ballot));
+	if (before && st_ballot_cmp(&before->ballot, &entry.ballot) > 0)
+		complain(v, e, "its ballot %s is below that before, %s",
+		    show(v, &entry.ballot), show(v, &before->ballot));
+	if (before && before->stamp >= entry.stamp)
+		complain(v, e, "its stamp is not above that before");
+	if (entry.kind == ST_ENTRY_PROPOSAL)
+		check_op(v, g, e, &entry.op);
+}
+
+static void
+add_first(struct invariants *v, struct group *g, const struct inv_event *e,
+    uint64_t hash)
+{
+	struct first *f;
+
+	if (g->n_log == g->cap_log) {
+		uint64_t cap = g->cap_log ? 2 * g->cap_log : 64;
+
+		g->log = arena_grow(v->arena, g->log,
+		    g->cap_log * sizeof *g->log, cap * sizeof *g->log);
+		g->cap_log = cap;
+	}
+	v->counts.entries++;
+	f = &g->log[g->n_log++];
+	*f = (struct first){
+	    .hash = hash, .ballot = e->ballot, .member = e->member};
+	check_first(v, g, e, f);
+}
+
+static void
+check_same(struct invariants *v, const struct group *g,
+    const struct inv_event *e, uint64_t hash)
+{
+	const struct first *f = &g->log[e->index - 1];
+
+	if (f->hash == hash)
+		return;
+	complain(v, e,
+	    "applied another entry, of ballot %s, than member %u before it, of "
+	    "ballot %s",
+	    show(v, &e->ballot), f->member, show(v, &f->ballot));
+}
+
+/* A process that comes back may have lost what it had applied, not flushed. */
+static bool
+is_next(const struct copy *c, const struct inv_event *e)
+{
+	if (e->index == 0)
+		return false;
+	return e->boot == c->boot ? e->index == c->applied + 1
+				  : e->index <= c->applied + 1;
+}
+
+void
+invariants_applied(struct invariants *v, const struct inv_event *e)
+{
+	struct group *g = group_of(v, e->gid);
+	struct copy *c = copy_of(v, g, e->member);
+	uint64_t hash = XXH3_64bits(e->entry.p, e->entry.len);
+
+	if (!is_next(c, e))
+		complain(v, e, "applied after index %" PRIu64 "%s", c->applied,
+		    e->boot == c->boot ? "" : ", before a crash");
+	c->applied = e->index;
+	c->boot = e->boot;
+	if (e->index == g->n_log + 1)
+		add_first(v, g, e, hash);
+	else if (e->index > 0 && e->index <= g->n_log)
+		check_same(v, g, e, hash);
+}
+
+void
+invariants_reset(struct invariants *v, const struct inv_event *e)
+{
+	struct group *g = group_of(v, e->gid);
+	struct copy *c = copy_of(v, g, e->member);
+
+	v->counts.resyncs++;
+	if (e->index > g->n_log)
+		complain(v, e, "resynced to what nobody has applied: %" PRIu64,
+		    g->n_log);
+	c->applied = e->index;
+	c->boot = e->boot;
+}
+
+struct invariants *
+invariants_new(
+    struct arena *a, void (*fail)(void *arg, const char *text), void *arg)
+{
+	struct invariants *v = NEW(a, struct invariants);
+
+	v->arena = a;
+	v->scratch = arena_new(a, "invariants");
+	v->groups = map_new(a);
+	v->fail = fail;
+	v->arg = arg;
+	return v;
+}
+
+void
+invariants_counts(const struct invariants *v, struct inv_counts *c)
+{
+	*c = v->counts;
+}

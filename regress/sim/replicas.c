@@ -1,0 +1,225 @@
+#include "regress/sim/replicas.h"
+
+#include <inttypes.h>
+#include <xxhash.h>
+
+#include "cluster/catalog.h"
+#include "cluster/row.h"
+#include "storage/node.h"
+
+/* ---- the catalog, as the disks have it ---- */
+
+/* Objects of two kinds, each from the disk that has it newest: a node that was
+ * removed or is behind must not decide. */
+struct view {
+	struct arena *arena;
+	struct cl_object *objects;
+	size_t n, cap;
+};
+
+static struct cl_object *
+object_of(struct view *v, enum cl_kind kind, uint32_t id)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->objects[i].kind == kind && v->objects[i].id == id)
+			return &v->objects[i];
+	if (v->n == v->cap) {
+		size_t cap = v->cap ? 2 * v->cap : 16;
+
+		v->objects = arena_grow(v->arena, v->objects,
+		    v->cap * sizeof *v->objects, cap * sizeof *v->objects);
+		v->cap = cap;
+	}
+	v->objects[v->n] = (struct cl_object){.kind = kind, .id = id};
+	return &v->objects[v->n++];
+}
+
+static bool
+take_object(void *arg, struct str key, struct str val)
+{
+	struct view *v = arg;
+	struct cl_object o = {.id = 0}, *known;
+	struct cl_row_head h;
+	enum cl_kind kind;
+	struct err *e;
+	uint32_t id;
+
+	if (!cl_object_key_read(key, &kind, &id))
+		return false; /* the next table begins */
+	if ((kind != CL_PLACEMENT && kind != CL_TABLE) || !cl_row_head(val, &h))
+		return true;
+	known = object_of(v, kind, id);
+	if (known->stamp >= h.stamp)
+		return true;
+	if (h.flags & CL_ROW_TOMBSTONE) {
+		known->stamp = h.stamp;
+		known->deleted = true;
+		return true;
+	}
+	e = cl_object_row_read(
+	    v->arena, arena_str(v->arena, key), arena_str(v->arena, val), &o);
+	ASSERT(!e);
+	*known = o;
+	known->kind = kind;
+	known->id = id;
+	known->stamp = h.stamp;
+	return true;
+}
+
+static void
+view_read(struct view *v, const struct fleet *f, struct arena *a)
+{
+	struct buf from;
+
+	*v = (struct view){.arena = a};
+	buf_init(&from, a);
+	cl_key_prefix(&from, CL_TABLE_OBJECTS, 0);
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		engine_mem_each(f->nodes[i].disk.disk, KV_ROWS, buf_view(&from),
+		    take_object, v);
+}
+
+/* ---- one copy of one slot of one table ---- */
+
+struct digest {
+	struct str prefix;
+	uint64_t rows, hash;
+};
+
+static bool
+take_row(void *arg, struct str key, struct str val)
+{
+	struct digest *d = arg;
+
+	if (!str_has_prefix(key, d->prefix))
+		return false;
+	d->rows++;
+	d->hash = XXH3_64bits_withSeed(key.p, key.len, d->hash);
+	d->hash = XXH3_64bits_withSeed(val.p, val.len, d->hash);
+	return true;
+}
+
+static void
+digest_slot(struct digest *d, const struct fleet_node *n, struct arena *a,
+    uint32_t table, uint16_t slot)
+{
+	struct buf prefix;
+
+	buf_init(&prefix, a);
+	cl_key_prefix(&prefix, table, slot);
+	*d = (struct digest){.prefix = buf_view(&prefix)};
+	engine_mem_each(n->disk.disk, KV_ROWS, d->prefix, take_row, d);
+}
+
+static const struct fleet_node *
+node_of(const struct fleet *f, uint32_t member)
+{
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		if (f->nodes[i].node &&
+		    st_node_member(f->nodes[i].node) == member)
+			return &f->nodes[i];
+	return NULL;
+}
+
+struct slot {
+	uint32_t table;
+	uint16_t slot;
+	const struct cl_slot_map *map;
+};
+
+static const char *
+slot_differs(const struct fleet *f, struct arena *a, const struct slot *s)
+{
+	const struct fleet_node *first = NULL;
+	struct digest d0 = {.rows = 0}, d;
+
+	for (unsigned i = 0; i < s->map->n; i++) {
+		const struct fleet_node *n = node_of(f, s->map->members[i]);
+
+		if (!n)
+			continue; /* its disk was lost */
+		if (!first) {
+			first = n;
+			digest_slot(&d0, n, a, s->table, s->slot);
+			continue;
+		}
+		digest_slot(&d, n, a, s->table, s->slot);
+		if (d.rows != d0.rows || d.hash != d0.hash)
+			return arena_printf(a,
+			    "table %u, slot %u: node-%u has %" PRIu64
+			    " rows and tombstones, node-%u has %" PRIu64 "%s",
+			    s->table, s->slot, first->index + 1, d0.rows,
+			    n->index + 1, d.rows,
+			    d.rows == d0.rows ? ", different ones" : "");
+	}
+	return NULL;
+}
+
+static const char *
+table_differs(const struct fleet *f, struct view *v, struct arena *a,
+    uint32_t table, uint32_t placement)
+{
+	const struct cl_object *o = object_of(v, CL_PLACEMENT, placement);
+	const struct cl_placement *p = &o->u.placement;
+
+	if (o->deleted || o->stamp == 0)
+		return NULL;
+	for (uint32_t i = 0; i < p->n_slots; i++) {
+		struct slot s = {table, (uint16_t)i, &p->slots[i]};
+		const char *why = slot_differs(f, a, &s);
+
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+const char *
+replicas_differ(const struct fleet *f, struct arena *a)
+{
+	const char *why;
+	struct view v;
+	size_t n;
+
+	view_read(&v, f, a);
+	why = table_differs(f, &v, a, CL_TABLE_OBJECTS, CL_PLACEMENT_CATALOG);
+	if (!why)
+		why = table_differs(
+		    f, &v, a, CL_TABLE_NAMES, CL_PLACEMENT_CATALOG);
+	n = v.n;
+	for (size_t i = 0; i < n && !why; i++)
+		if (v.objects[i].kind == CL_TABLE && !v.objects[i].deleted)
+			why = table_differs(f, &v, a, v.objects[i].id,
+			    v.objects[i].u.table.placement);
+	return why;
+}
+
+/* ---- tombstones ---- */
+
+struct stones {
+	cl_stamp before;
+	uint64_t n;
+};
+
+static bool
+take_stone(void *arg, struct str key, struct str val)
+{
+	struct stones *s = arg;
+	struct cl_row_head h;
+
+	(void)key;
+	s->n += cl_row_head(val, &h) && (h.flags & CL_ROW_TOMBSTONE) &&
+		h.stamp < s->before;
+	return true;
+}
+
+uint64_t
+replicas_tombstones(const struct fleet *f, cl_stamp before)
+{
+	struct stones s = {.before = before};
+
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		engine_mem_each(
+		    f->nodes[i].disk.disk, KV_ROWS, STR_NONE, take_stone, &s);
+	return s.n;
+}

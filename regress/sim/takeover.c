@@ -1,0 +1,207 @@
+#include "regress/sim/takeover.h"
+
+#include "cluster/msg.h"
+#include "regress/sim/net_sim.h"
+
+#define SECOND 1000000u
+#define MS     1000u
+
+/* A frame of that kind, sent by a node; of a member's only the first after it
+ * asked for votes, if so. */
+struct step {
+	uint16_t kind;
+	bool of_candidate;
+	const char *name;
+};
+
+static const struct step steps[] = {
+    {CL_MSG_VOTE, false, "asks for a vote"},
+    {CL_MSG_VOTED, false, "answers a candidate"},
+    {CL_MSG_APPEND, true, "begins its term"},
+    {CL_MSG_APPEND, true, "begins its term"},
+    {CL_MSG_APPEND, false, "appends"},
+    {CL_MSG_APPENDED, false, "acknowledges"},
+    {CL_MSG_BEAT, false, "beats"},
+    {CL_MSG_BEATEN, false, "grants"},
+    {CL_MSG_PROPOSED, false, "answers a proposal"},
+    {CL_MSG_ROWS, false, "answers a read"},
+    {CL_MSG_CATALOG, false, "tells the catalog"},
+    {CL_MSG_RESYNC_GET, false, "asks for a page"},
+    {CL_MSG_RESYNC_PAGE, false, "sends a page"},
+};
+
+struct takeover {
+	struct fleet *fleet;
+	struct sim *sim;
+	struct rng *rng;
+	uint64_t *strikes;
+	const struct step *step; /* NULL: not armed */
+	const struct sim_host *candidate;
+};
+
+/* ---- what happens to the victim ---- */
+
+struct mend {
+	struct takeover *takeover;
+	struct sim_host *host;
+};
+
+static void
+cut(struct takeover *t, struct sim_host *h, bool out, bool in, bool on)
+{
+	uint32_t nodes = t->fleet->conf.nodes;
+
+	for (uint32_t i = 0; i < nodes + t->fleet->conf.gateways; i++) {
+		struct sim_host *o = i < nodes
+					 ? t->fleet->nodes[i].host
+					 : t->fleet->gateways[i - nodes].host;
+
+		if (o == h)
+			continue;
+		if (out)
+			sim_net_block(h, o, on);
+		if (in)
+			sim_net_block(o, h, on);
+	}
+}
+
+static void
+mend_ev(void *arg)
+{
+	struct mend *m = arg;
+
+	cut(m->takeover, m->host, true, true, false);
+}
+
+static void
+cut_off(struct takeover *t, struct sim_host *h, bool out, bool in)
+{
+	struct mend *m = NEW(sim_arena(t->sim), struct mend);
+
+	*m = (struct mend){t, h};
+	cut(t, h, out, in, true);
+	sim_at(
+	    t->sim, sim_now(t->sim) + rng_exp(t->rng, 2 * SECOND), mend_ev, m);
+}
+
+static void
+strike(struct takeover *t, struct fleet_node *n)
+{
+	uint64_t down = 20 * MS + rng_exp(t->rng, SECOND);
+
+	switch (rng_below(t->rng, 6)) {
+	case 0:
+		fleet_crash_node(n, false, down);
+		break;
+	case 1:
+		fleet_crash_node(n, true, down);
+		break;
+	case 2:
+		cut_off(t, n->host, true, true);
+		break;
+	case 3:
+		cut_off(t, n->host, true, false);
+		break;
+	case 4:
+		cut_off(t, n->host, false, true);
+		break;
+	default:
+		sim_pause(n->host, sim_now(t->sim) + rng_between(t->rng,
+							 500 * MS, 5 * SECOND));
+		break;
+	}
+}
+
+/* A moment later: what it was about to do next may be done. */
+struct blow {
+	struct takeover *takeover;
+	struct fleet_node *node;
+};
+
+static void
+blow_ev(void *arg)
+{
+	struct blow *b = arg;
+
+	strike(b->takeover, b->node);
+}
+
+static void
+strike_later(struct takeover *t, struct fleet_node *n)
+{
+	struct blow *b = NEW(sim_arena(t->sim), struct blow);
+
+	*b = (struct blow){t, n};
+	sim_at(t->sim, sim_now(t->sim) + rng_below(t->rng, 3 * MS), blow_ev, b);
+}
+
+/* ---- the watch ---- */
+
+static struct fleet_node *
+node_at(struct takeover *t, const struct sim_host *h)
+{
+	for (uint32_t i = 0; i < t->fleet->conf.nodes; i++)
+		if (t->fleet->nodes[i].host == h)
+			return &t->fleet->nodes[i];
+	return NULL;
+}
+
+static bool
+is_taken(struct takeover *t, const struct sim_host *from, struct str frame)
+{
+	struct cur c = cur_of(frame);
+	uint16_t kind;
+
+	(void)cur_le32(&c);
+	kind = cur_le16(&c);
+	if (t->step->of_candidate && kind == CL_MSG_VOTE)
+		t->candidate = from;
+	return kind == t->step->kind &&
+	       (!t->step->of_candidate || t->candidate == from);
+}
+
+static void
+tap_ev(void *arg, struct sim_host *from, struct sim_host *to, struct str frame)
+{
+	struct takeover *t = arg;
+	struct fleet_node *n, *other;
+
+	if (!t->step || !(n = node_at(t, from)) || !is_taken(t, from, frame))
+		return;
+	sim_trace(
+	    t->sim, sim_host_name(from), "takeover: it %s", t->step->name);
+	(*t->strikes)++;
+	t->step = NULL;
+	t->candidate = NULL;
+	other = node_at(t, to);
+	if (other && rng_below(t->rng, 4) == 0)
+		strike_later(t, other);
+	else if (rng_below(t->rng, 2))
+		strike_later(t, n);
+	else
+		strike(t, n);
+}
+
+void
+takeover_arm(struct takeover *t)
+{
+	t->step = &steps[rng_below(t->rng, sizeof steps / sizeof *steps)];
+	t->candidate = NULL;
+}
+
+void
+takeover_disarm(struct takeover *t)
+{
+	t->step = NULL;
+}
+
+struct takeover *
+takeover_new(struct fleet *f, struct rng *rng, uint64_t *strikes)
+{
+	struct takeover *t = NEW(sim_arena(f->sim), struct takeover);
+
+	*t = (struct takeover){
+	    .fleet = f, .sim = f->sim, .rng = rng, .strikes = strikes};
+	sim_net_tap(f->sim, tap_ev, t);
+	return t;
+}

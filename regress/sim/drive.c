@@ -662,9 +662,9 @@ run_print_faults(const struct run *r, FILE *f)
 	fprintf(f,
 	    " | net: frames=%" PRIu64 " connects=%" PRIu64 " refused=%" PRIu64
 	    " timed_out=%" PRIu64 " resets=%" PRIu64 " lost=%" PRIu64
-	    " stalls=%" PRIu64 " half_open=%" PRIu64,
+	    " stalls=%" PRIu64 " half_open=%" PRIu64 " hour_late=%" PRIu64,
 	    n.frames, n.connects, n.refused, n.timed_out, n.resets, n.lost,
-	    n.stalls, n.half_open);
+	    n.stalls, n.half_open, n.hour_late);
 	fprintf(f,
 	    " | disk: lost_txns=%" PRIu64 " refused_starts=%" PRIu64 "\n",
 	    r->fleet->lost_txns, r->fleet->refused_starts);

@@ -16,7 +16,7 @@ static int
 list(void)
 {
 	for (int i = 0; scenarios[i]; i++)
-		printf("%-12s %s\n", scenarios[i]->name, scenarios[i]->claim);
+		printf("%-14s %s\n", scenarios[i]->name, scenarios[i]->claim);
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 /* An end that sends into the void gives up after so long. */
 #define GIVE_UP_MIN_US 5000000u
 #define GIVE_UP_MAX_US 60000000u
+#define HOUR_US        3600000000u
 
 enum conn_state { CONN_CONNECTING, CONN_OPEN, CONN_DEAD };
 enum link_state { LINK_CONNECTING, LINK_OPEN, LINK_BROKEN };
@@ -56,6 +57,7 @@ struct net_listener {
 struct frame {
 	struct list link;
 	struct arena *arena;
+	uint64_t sent;
 	uint64_t ready;
 	struct str data;
 	const char *end; /* not data: the connection ends, for this reason */
@@ -274,6 +276,7 @@ put(struct dir *d, struct str data, const char *end)
 	struct frame *f = NEW(a, struct frame);
 
 	f->arena = a;
+	f->sent = s->now;
 	f->ready = s->now + latency(s);
 	if (f->ready < d->last_ready)
 		f->ready = d->last_ready;
@@ -402,6 +405,7 @@ deliver(struct dir *d, struct frame *f)
 		tell_closed(l, !d->from, f->end);
 	} else {
 		s->counts.frames++;
+		s->counts.hour_late += s->now - f->sent >= HOUR_US;
 		sim_fold(s, h, f->data);
 		if (sim_tracing(s))
 			trace(l, !d->from, "frame",

@@ -24,6 +24,7 @@ struct sim_net_conf {
 struct sim_net_counts {
 	uint64_t frames, connects, refused, timed_out;
 	uint64_t resets, lost, stalls, half_open, broken;
+	uint64_t hour_late; /* frames that arrived an hour after they left */
 };
 
 void sim_net_conf(struct sim *s, const struct sim_net_conf *c);

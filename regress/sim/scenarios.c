@@ -660,8 +660,9 @@ static const struct scenario ddl = {
 /* ---- all of them ---- */
 
 const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
-    &scan, &ddl, &clocks, &disk, &scenario_ddl_race, &scenario_takeover,
-    &scenario_consistency, &scenario_reinsert, &scenario_gateway_clocks, NULL};
+    &scan, &ddl, &clocks, &disk, &scenario_ddl_race, &scenario_failover,
+    &scenario_takeover, &scenario_consistency, &scenario_reinsert,
+    &scenario_gateway_clocks, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

@@ -11,6 +11,7 @@
 
 extern const struct scenario scenario_consistency;
 extern const struct scenario scenario_ddl_race;
+extern const struct scenario scenario_failover;
 extern const struct scenario scenario_gateway_clocks;
 extern const struct scenario scenario_reinsert;
 extern const struct scenario scenario_takeover;

@@ -5,7 +5,7 @@
 #include "base/mutate.h"
 #include "cluster/row.h"
 
-#define RECORD_FORMAT 1
+#define RECORD_FORMAT 2
 #define BATCH_BYTES   (1u << 20)
 #define BATCH_ENTRIES 512u
 #define FULL_PAUSE_US 100000u
@@ -314,8 +314,9 @@ take_entry(struct st_group *g, struct job *j, const struct st_entry *e,
     struct st_group_record *r)
 {
 	ASSERT(e->index == r->applied + 1);
-	ASSERT(e->stamp > r->stamp);
+	ASSERT(e->stamp > r->stamp || mutate("stamp_below_group"));
 	r->applied = e->index;
+	r->ballot = e->ballot;
 	r->stamp = e->stamp;
 	if (e->kind == ST_ENTRY_FORGET && e->floor > r->floor)
 		r->floor = e->floor;
@@ -335,11 +336,10 @@ prepare(
 
 	j->gid = g->gid;
 	j->entries = NEW_N(j->arena, const struct st_entry *, BATCH_ENTRIES);
-	LIST_FOREACH(at, &g->pipeline)
-	{
-		struct st_pending *p = LIST_ENTRY(at, struct st_pending, link);
+	for (uint64_t i = g->applied + 1; i <= upto; i++) {
+		const struct st_pending *p = st_group_pending(g, i);
 
-		if (p->entry.index > upto || j->n_entries == BATCH_ENTRIES ||
+		if (j->n_entries == BATCH_ENTRIES ||
 		    (j->bytes && j->bytes + p->bytes.len > BATCH_BYTES))
 			break;
 		j->bytes += p->bytes.len;
@@ -387,7 +387,7 @@ st_apply(struct st_group *g, uint64_t upto)
 {
 	struct st_scratch *s = st_scratch_new(g->node, "apply");
 	struct job j = {.arena = s->arena};
-	struct st_group_record r = {.ballot = g->ballot,
+	struct st_group_record r = {.ballot = g->applied_ballot,
 	    .applied = g->applied,
 	    .stamp = g->applied_stamp,
 	    .floor = g->floor,
@@ -401,6 +401,10 @@ st_apply(struct st_group *g, uint64_t upto)
 	else
 		ok = run(g, &j, true, true);
 	if (ok) {
+		for (uint32_t i = 0; i < j.n_entries; i++)
+			if (j.entries[i]->kind == ST_ENTRY_SCHEMA)
+				st_group_set_schema(g, j.entries[i]->table,
+				    j.entries[i]->version);
 		g->applied_stamp = r.stamp;
 		g->floor = r.floor;
 		g->catalog_version = r.catalog_version;

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "cluster/key.h"
+#include "storage/join.h"
+#include "storage/link.h"
 
 #define PAGE_BYTES  (2u << 20)
 #define WAIT_MAX_US 30000000u
@@ -75,14 +77,44 @@ st_catalog_is_member(const struct st_node *n, struct st_gid gid)
 
 	if (!n->id.known)
 		return false;
-	/* The founder holds the catalog before there is one to say so. */
-	if (!p)
-		return n->id.founder && gid.epoch == 1 && gid.slot == 0 &&
-		       gid.placement == CL_PLACEMENT_CATALOG;
-	/* Groups have one member so far: the first one named. */
-	return gid.slot < p->n_slots && p->slots[gid.slot].epoch == gid.epoch &&
-	       p->slots[gid.slot].n > 0 &&
-	       p->slots[gid.slot].members[0] == n->id.member;
+	/* Who votes in the catalog's group is said by its own log; a copy may
+	 * be ahead of what this node knows of the catalog. */
+	if (gid.placement == CL_PLACEMENT_CATALOG)
+		return n->catalog.holds && gid.epoch == 1 && gid.slot == 0;
+	if (!p || gid.slot >= p->n_slots ||
+	    p->slots[gid.slot].epoch != gid.epoch)
+		return false;
+	for (uint32_t i = 0; i < p->slots[gid.slot].n; i++)
+		if (p->slots[gid.slot].members[i] == n->id.member)
+			return true;
+	return false;
+}
+
+void
+st_catalog_learn(struct st_node *n)
+{
+	n->catalog.holds = true;
+}
+
+static void
+held_job(struct kv *kv, void *arg)
+{
+	bool *held = arg;
+	uint8_t key[1 + ST_GID_LEN] = {'G', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+	struct str v;
+
+	*held = kv_get(kv, KV_META, str_of(key, sizeof key), &v);
+	key[0] = 'P';
+	*held |= kv_get(kv, KV_META, str_of(key, sizeof key), &v);
+}
+
+void
+st_catalog_held(struct st_node *n)
+{
+	bool held = false;
+
+	engine_run(n->engine, ST_LANE_META, ENGINE_READ, held_job, &held);
+	n->catalog.holds = held || n->id.founder;
 }
 
 bool
@@ -157,30 +189,32 @@ objects_of_rows(struct arena *a, const struct rows_job *j, uint64_t version,
 	return NULL;
 }
 
-bool
-st_catalog_rebuild(struct st_node *n, struct st_group *g)
+struct err *
+st_catalog_rebuild(struct st_node *n, struct arena *a, struct st_group *g)
 {
-	struct st_scratch *s = st_scratch_new(n, "catalog");
-	struct rows_job j = {.arena = s->arena};
+	struct st_scratch *s;
+	struct rows_job j;
 	const struct cl_object **objects;
 	struct cl_catalog *none;
 	struct err *e;
 	size_t count;
 
+	if (g->catalog_version <= cl_catalog_version(n->catalog.snap))
+		return NULL;
+	s = st_scratch_new(n, "catalog");
+	j = (struct rows_job){.arena = s->arena};
 	engine_run(n->engine, ENGINE_LANE_ANY, ENGINE_READ, rows_job, &j);
 	objects = NEW_N(s->arena, const struct cl_object *, j.n + 1);
 	e = objects_of_rows(s->arena, &j, g->catalog_version, objects, &count);
-	if (e) {
-		LOG(n->world, LOG_ERROR, "catalog", "damaged", "error=\"%s\"",
-		    e->message);
-	} else if (g->catalog_version) {
+	if (!e && g->catalog_version > cl_catalog_version(n->catalog.snap)) {
 		none = cl_catalog_new();
 		set(n,
 		    cl_catalog_apply(none, g->catalog_version, objects, count));
 		cl_catalog_unref(none);
 	}
+	e = e ? err_copy(a, e) : NULL;
 	st_scratch_free(s);
-	return !e;
+	return e;
 }
 
 static struct err *
@@ -215,18 +249,14 @@ apply_entry(struct st_node *n, struct arena *a, const struct st_entry *e)
 }
 
 void
-st_catalog_applied(struct st_node *n, struct st_group *g)
+st_catalog_applied(struct st_node *n, struct st_group *g, uint64_t upto)
 {
 	struct arena *a = arena_new(n->arena, "catalog");
 
-	LIST_FOREACH(at, &g->pipeline)
-	{
-		const struct st_entry *e =
-		    &LIST_ENTRY(at, struct st_pending, link)->entry;
+	for (uint64_t i = g->applied + 1; i <= upto; i++) {
+		const struct st_entry *e = &st_group_pending(g, i)->entry;
 		struct err *err;
 
-		if (e->index > g->applied)
-			break;
 		if (e->kind != ST_ENTRY_PROPOSAL ||
 		    e->op.outcome != CL_APPLIED ||
 		    e->index <= cl_catalog_version(n->catalog.snap))
@@ -258,9 +288,9 @@ st_catalog_adopt(struct st_node *n, struct arena *a, uint64_t version,
 		TRY(cl_change_object(a, &changes[i], o));
 		objects[i] = o;
 	}
-	if (version < cl_catalog_version(n->catalog.snap))
-		return ERR(a, ERRCODE_PROTOCOL_VIOLATION,
-		    "another node's catalog is older than this one's");
+	/* By another way this node knows more already. */
+	if (version <= cl_catalog_version(n->catalog.snap))
+		return NULL;
 	base = full ? cl_catalog_new() : cl_catalog_ref(n->catalog.snap);
 	set(n, cl_catalog_apply(base, version, objects, n_changes));
 	cl_catalog_unref(base);
@@ -312,7 +342,7 @@ fill_page(struct arena *a, const struct cl_catalog *c, uint64_t since,
 
 struct err *
 st_catalog_get(struct st_node *n, struct arena *a,
-    const struct cl_catalog_get *m, struct cl_catalog_page *out)
+    const struct cl_catalog_get *m, bool member, struct cl_catalog_page *out)
 {
 	uint64_t wait = m->wait_us < WAIT_MAX_US ? m->wait_us : WAIT_MAX_US;
 	const struct cl_catalog *c;
@@ -322,6 +352,8 @@ st_catalog_get(struct st_node *n, struct arena *a,
 	if (wait)
 		st_catalog_wait(
 		    n, m->since + 1, world_mono_us(n->world) + wait);
+	else if (!m->version)
+		TRY(st_catalog_fresh(n, a, !member));
 	c = st_catalog_pin(n, a);
 	out->version = cl_catalog_version(c);
 	if (out->version == 0)
@@ -335,14 +367,27 @@ st_catalog_get(struct st_node *n, struct arena *a,
 }
 
 struct str
-st_catalog_leader_addr(const struct st_node *n)
+st_catalog_addrs(struct st_node *n, struct arena *a)
 {
 	const struct cl_placement *p =
 	    cl_catalog_placement(n->catalog.snap, CL_PLACEMENT_CATALOG);
-	const struct cl_object *o;
+	const struct st_group *g =
+	    st_group_find(n, CL_PLACEMENT_CATALOG, 0);
+	uint32_t leader = g && st_group_loaded(g) ? g->leader : 0;
+	struct buf b;
 
-	if (!p || !p->n_slots || !p->slots[0].n)
-		return STR("");
-	o = cl_find(n->catalog.snap, CL_MEMBER, p->slots[0].members[0]);
-	return o ? o->u.member.addr : STR("");
+	buf_init(&b, a);
+	if (leader && leader != n->id.member)
+		buf_str(&b, st_link_addr(n, leader));
+	for (uint32_t i = 0; p && p->n_slots && i < p->slots[0].n; i++) {
+		uint32_t member = p->slots[0].members[i];
+		struct str addr = st_link_addr(n, member);
+
+		if (member == n->id.member || member == leader || !addr.len)
+			continue;
+		if (b.len)
+			buf_u8(&b, ',');
+		buf_str(&b, addr);
+	}
+	return buf_view(&b);
 }

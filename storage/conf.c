@@ -68,6 +68,15 @@ const struct conf_item st_conf_items[] = {
 	"Connections of gateways and nodes."},
     {"storage.drain", CONF_DURATION, "10s", 0, 3600ll * 1000000, "TIME",
 	"How long a stop waits for requests under way."},
+    {"storage.leader_lease", CONF_DURATION, "600ms", 0, 60000000, "TIME",
+	"How long a leader may answer reads alone after it heard from a "
+	"majority; 0: a majority confirms each batch of reads. The same on all "
+	"nodes."},
+    {"storage.heartbeat", CONF_DURATION, "100ms", 10000, 10000000, "TIME",
+	"Pause between two heartbeats of a pair of nodes."},
+    {"storage.log_retention", CONF_BYTES, "64MB", 1 << 20, 1ll << 40, "SIZE",
+	"Log kept for members that are behind; a member behind more is copied "
+	"anew."},
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };
 
@@ -95,7 +104,10 @@ st_conf_defaults(struct st_conf *c)
 	    .sweep_interval_us = 5000000u,
 	    .requests_max = 1024,
 	    .connections_max = 1024,
-	    .drain_us = 10000000u};
+	    .drain_us = 10000000u,
+	    .leader_lease_us = 600000u,
+	    .beat_us = 100000u,
+	    .log_retention = 64u << 20};
 }
 
 void
@@ -129,4 +141,7 @@ st_conf_read(const struct conf *c, struct st_conf *out)
 	out->requests_max = (uint32_t)conf_int(c, "storage.requests_max");
 	out->connections_max = (uint32_t)conf_int(c, "storage.connections_max");
 	out->drain_us = (uint64_t)conf_int(c, "storage.drain");
+	out->leader_lease_us = (uint64_t)conf_int(c, "storage.leader_lease");
+	out->beat_us = (uint64_t)conf_int(c, "storage.heartbeat");
+	out->log_retention = (uint64_t)conf_int(c, "storage.log_retention");
 }

@@ -422,6 +422,12 @@ st_conn_accept_ev(void *owner, struct net_conn *net)
 	    silent_ev, c);
 }
 
+uint32_t
+st_request_member(const struct st_request *r)
+{
+	return r->conn->role == CL_PEER_MEMBER ? r->conn->id : 0;
+}
+
 void
 st_conn_malformed(struct st_request *r, const char *why)
 {

@@ -29,6 +29,8 @@ void st_conn_accept_ev(void *owner, struct net_conn *c);
 /* Encodes and sends an answer; dropped when the connection is gone. */
 void st_reply(struct st_request *r, enum cl_msg_kind kind, const void *msg);
 void st_reply_err(struct st_request *r, const struct err *e);
+/* The member at the other end; 0: it is none. */
+uint32_t st_request_member(const struct st_request *r);
 /* The request was malformed: logs it and closes the connection. */
 void st_conn_malformed(struct st_request *r, const char *why);
 /* Stops reading requests on all connections (drain), or closes them all. */

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define ST_DATA_VERSION "skaidb data format 1\n"
+#define ST_DATA_VERSION "skaidb data format 2\n"
 
 /* Creates the directory, 0700, unless it is there. */
 struct err *st_datadir_make(struct arena *a, const char *dir);

@@ -4,13 +4,13 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutate.h"
 #include "storage/apply.h"
 #include "storage/catalog.h"
-#include "storage/clock.h"
-#include "storage/log.h"
+#include "storage/config.h"
+#include "storage/replicate.h"
 
-/* How long a request waits for a catalog that its sender has seen. */
-#define CATALOG_WAIT_US 1000000u
+#define RING_MIN 8u
 
 uint64_t
 st_group_lane(struct st_gid gid)
@@ -18,56 +18,74 @@ st_group_lane(struct st_gid gid)
 	return ((uint64_t)gid.placement << 16 | gid.slot) + 1;
 }
 
-uint64_t
-st_majority_index(const uint64_t *match, size_t n)
-{
-	uint64_t sorted[CL_COPIES_MAX];
-
-	ASSERT(n > 0 && n <= CL_COPIES_MAX);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = i;
-
-		for (; at > 0 && sorted[at - 1] < match[i]; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = match[i];
-	}
-	return sorted[n / 2];
-}
-
-uint64_t
-st_commit_index(uint64_t committed, uint64_t majority, uint64_t term_start)
-{
-	return majority >= term_start && majority > committed ? majority
-							      : committed;
-}
-
 /* ---- states ---- */
 
-static void
-move(struct st_group *g, enum st_group_state to)
+static const char *const state_names[] = {"closed", "loading", "following",
+    "campaigning", "elected", "leading"};
+
+void
+st_group_move(struct st_group *g, enum st_group_state to)
 {
-	static const bool allowed[3][3] = {
-	    [ST_GROUP_CLOSED] = {[ST_GROUP_OPENING] = true},
-	    [ST_GROUP_OPENING] =
-		{[ST_GROUP_LEADING] = true, [ST_GROUP_CLOSED] = true},
-	    [ST_GROUP_LEADING] = {[ST_GROUP_CLOSED] = true},
+	static const bool allowed[6][6] = {
+	    [ST_GROUP_CLOSED] = {[ST_GROUP_LOADING] = true},
+	    [ST_GROUP_LOADING] =
+		{[ST_GROUP_FOLLOWING] = true, [ST_GROUP_CLOSED] = true},
+	    [ST_GROUP_FOLLOWING] = {[ST_GROUP_CAMPAIGNING] = true},
+	    [ST_GROUP_CAMPAIGNING] =
+		{[ST_GROUP_FOLLOWING] = true, [ST_GROUP_ELECTED] = true},
+	    [ST_GROUP_ELECTED] =
+		{[ST_GROUP_FOLLOWING] = true, [ST_GROUP_LEADING] = true},
+	    [ST_GROUP_LEADING] = {[ST_GROUP_FOLLOWING] = true},
 	};
 
 	ASSERT(allowed[g->state][to]);
 	LOG(g->node->world, LOG_TRACE, "group", "state",
-	    "placement=%u slot=%u epoch=%u from=%d to=%d round=%" PRIu64
+	    "placement=%u slot=%u epoch=%u from=%s to=%s round=%" PRIu64
 	    " last=%" PRIu64,
-	    g->gid.placement, g->gid.slot, g->gid.epoch, (int)g->state, (int)to,
-	    g->ballot.round, g->last);
-	if (to == ST_GROUP_LEADING) {
-		ASSERT(g->applied >= g->term_start && g->term_start > 0);
+	    g->gid.placement, g->gid.slot, g->gid.epoch, state_names[g->state],
+	    state_names[to], g->promise.round, g->last);
+	if (to == ST_GROUP_LEADING)
 		g->node->n_leading++;
-	} else if (g->state == ST_GROUP_LEADING) {
+	else if (g->state == ST_GROUP_LEADING)
 		g->node->n_leading--;
-	}
 	metric_set(M_NODE_GROUPS_LEADING, g->node->n_leading);
 	g->state = to;
 	cond_broadcast(&g->changed);
+}
+
+bool
+st_group_loaded(const struct st_group *g)
+{
+	return g->state >= ST_GROUP_FOLLOWING;
+}
+
+bool
+st_group_is_leader(const struct st_group *g)
+{
+	return g->state >= ST_GROUP_ELECTED;
+}
+
+bool
+st_group_leads(const struct st_group *g, const struct st_ballot *b)
+{
+	return g->state == ST_GROUP_LEADING &&
+	       st_ballot_cmp(&g->ballot, b) == 0;
+}
+
+uint32_t
+st_group_rank(const struct st_group *g, uint32_t member)
+{
+	uint32_t i = 0;
+
+	while (i < g->n_members && g->members[i] != member)
+		i++;
+	return i;
+}
+
+struct st_place
+st_group_log(const struct st_group *g)
+{
+	return (struct st_place){g->last_ballot, g->last};
 }
 
 static struct str
@@ -88,8 +106,8 @@ st_group_find(struct st_node *n, uint32_t placement, uint16_t slot)
 	return map_get(n->groups, map_key(placement, slot, bytes));
 }
 
-static struct st_group *
-find_or_make(struct st_node *n, struct st_gid gid)
+struct st_group *
+st_group_make(struct st_node *n, struct st_gid gid)
 {
 	struct st_group *g = st_group_find(n, gid.placement, gid.slot);
 	uint8_t bytes[6];
@@ -101,12 +119,240 @@ find_or_make(struct st_node *n, struct st_gid gid)
 	g->node = n;
 	g->gid = gid;
 	cond_init(&g->changed, n->world);
-	list_init(&g->pipeline);
 	map_put(n->groups, map_key(gid.placement, gid.slot, bytes), g);
 	return g;
 }
 
+/* ---- entries that are not applied yet ---- */
+
+void
+st_pending_unref(struct st_pending *p)
+{
+	ASSERT(p->refs > 0);
+	if (--p->refs == 0)
+		arena_free(p->arena);
+}
+
+struct st_pending *
+st_group_pending(const struct st_group *g, uint64_t index)
+{
+	ASSERT(index > g->applied && index <= g->last);
+	return g->ring[index & (g->ring_size - 1)];
+}
+
+static void
+grow_ring(struct st_group *g)
+{
+	uint32_t size = g->ring_size ? g->ring_size * 2 : RING_MIN;
+	struct st_pending **ring = NEW_N(g->arena, struct st_pending *, size);
+
+	for (uint64_t i = g->applied + 1; i <= g->last; i++)
+		ring[i & (size - 1)] = st_group_pending(g, i);
+	g->ring = ring;
+	g->ring_size = size;
+}
+
+/* The entry is the group's newest from here on; `write` = it has yet to go to
+ * disk. */
+static void
+add_pending(struct st_group *g, struct st_pending *p, bool write)
+{
+	const struct st_entry *e = &p->entry;
+
+	ASSERT(e->index == g->last + 1);
+	if (g->last - g->applied + 1 >= g->ring_size)
+		grow_ring(g);
+	g->ring[e->index & (g->ring_size - 1)] = p;
+	g->last = e->index;
+	g->last_ballot = e->ballot;
+	g->last_stamp = e->stamp;
+	g->born = true;
+	g->log_bytes += p->bytes.len;
+	g->node->log.bytes += p->bytes.len;
+	g->n_schemas_ahead += e->kind == ST_ENTRY_SCHEMA;
+	p->refs++; /* the ring's */
+	if (!write)
+		return;
+	st_config_appended(g, e);
+	p->refs++;
+	p->item = (struct st_log_item){
+	    .kind = ST_LOG_ENTRY, .group = g, .index = e->index};
+	st_log_add(g->node, &p->item);
+}
+
+static struct st_pending *
+new_pending(struct st_group *g)
+{
+	struct arena *a = arena_new(g->arena, "entry");
+	struct st_pending *p = NEW(a, struct st_pending);
+
+	p->arena = a;
+	p->group = g;
+	cond_init(&p->waiter, g->node->world);
+	return p;
+}
+
+struct st_pending *
+st_group_append(struct st_group *g, const struct st_entry *entry)
+{
+	struct st_pending *p = new_pending(g);
+	struct st_entry e = *entry;
+	struct buf b;
+	struct err *err;
+
+	ASSERT(st_group_is_leader(g));
+	ASSERT(e.stamp > g->last_stamp || mutate("stamp_below_group"));
+	e.index = g->last + 1;
+	e.ballot = g->ballot;
+	buf_init(&b, p->arena);
+	st_entry_encode(&b, &e);
+	p->bytes = buf_view(&b);
+	/* What is applied is what the log says, not what was handed in. */
+	err = st_entry_decode(p->arena, p->bytes, &p->entry);
+	ASSERT(!err);
+	p->refs = 1;
+	add_pending(g, p, true);
+	st_replicate_wake(g);
+	return p;
+}
+
+static struct err *
+take(struct st_group *g, struct arena *a, struct str bytes, bool write)
+{
+	struct st_pending *p = new_pending(g);
+	struct err *e;
+
+	p->bytes = arena_str(p->arena, bytes);
+	e = st_entry_decode(p->arena, p->bytes, &p->entry);
+	if (e || p->entry.index != g->last + 1) {
+		e = e ? err_copy(a, e)
+		      : ERR(a, ERRCODE_PROTOCOL_VIOLATION,
+			    "an entry that does not follow");
+		arena_free(p->arena);
+		return e;
+	}
+	add_pending(g, p, write);
+	return NULL;
+}
+
+struct err *
+st_group_take(struct st_group *g, struct arena *a, struct str bytes)
+{
+	return take(g, a, bytes, true);
+}
+
+struct err *
+st_group_restore(struct st_group *g, struct arena *a, struct str bytes)
+{
+	return take(g, a, bytes, false);
+}
+
+static void
+end_pending(struct st_pending *p, enum st_fate fate)
+{
+	if (p->fate == ST_UNDER_WAY) {
+		p->fate = fate;
+		cond_broadcast(&p->waiter);
+	}
+}
+
+/* The place of the newest entry that is left. */
+static void
+step_back(struct st_group *g, uint64_t last)
+{
+	const struct st_entry *e;
+
+	g->last = last;
+	g->last_ballot = g->applied_ballot;
+	g->last_stamp = g->applied_stamp;
+	if (last == g->applied)
+		return;
+	e = &st_group_pending(g, last)->entry;
+	g->last_ballot = e->ballot;
+	g->last_stamp = e->stamp;
+}
+
+void
+st_group_cut(struct st_group *g, uint64_t from)
+{
+	uint64_t last = g->last;
+
+	ASSERT(from > g->committed && from > g->applied && from <= last);
+	ASSERT(g->flushed == last);
+	LOG(g->node->world, LOG_TRACE, "group", "cut",
+	    "placement=%u slot=%u from=%" PRIu64 " last=%" PRIu64,
+	    g->gid.placement, g->gid.slot, from, last);
+	for (uint64_t i = last; i >= from; i--) {
+		struct st_pending *p = st_group_pending(g, i);
+
+		end_pending(p, ST_LOST);
+		g->n_schemas_ahead -= p->entry.kind == ST_ENTRY_SCHEMA;
+		g->log_bytes -= p->bytes.len;
+		g->node->log.bytes -= p->bytes.len;
+		step_back(g, i - 1);
+		st_pending_unref(p);
+	}
+	g->flushed = g->last;
+	if (g->matched > g->last)
+		g->matched = g->last;
+	st_log_cut(g, from);
+	st_config_cut(g);
+}
+
+enum st_fate
+st_pending_wait(struct st_pending *p)
+{
+	enum st_fate fate;
+
+	while (p->fate == ST_UNDER_WAY)
+		cond_wait_hard(&p->waiter);
+	fate = p->fate;
+	st_pending_unref(p);
+	return fate;
+}
+
 /* ---- the way of an entry ---- */
+
+static void
+observe_applied(struct st_group *g, const struct st_pending *p)
+{
+	const struct st_observer *o = g->node->conf.observer;
+
+	if (!o || !o->applied)
+		return;
+	o->applied(o->arg, &(struct st_observed){.member = g->node->id.member,
+			       .placement = g->gid.placement,
+			       .slot = g->gid.slot,
+			       .epoch = g->gid.epoch,
+			       .round = p->entry.ballot.round,
+			       .ballot_member = p->entry.ballot.member,
+			       .incarnation = p->entry.ballot.incarnation,
+			       .index = p->entry.index,
+			       .entry = p->bytes});
+}
+
+/* Entries up to `to` are applied: who waits for them goes on. */
+static void
+retire(struct st_group *g, uint64_t to)
+{
+	while (g->applied < to) {
+		struct st_pending *p = st_group_pending(g, g->applied + 1);
+
+		observe_applied(g, p);
+		g->n_schemas_ahead -= p->entry.kind == ST_ENTRY_SCHEMA;
+		g->applied_ballot = p->entry.ballot;
+		g->applied++;
+		end_pending(p, ST_APPLIED);
+		st_pending_unref(p);
+	}
+}
+
+/* What may be applied now: committed, and written here too. */
+static uint64_t
+may_apply(const struct st_group *g)
+{
+	return g->committed < g->flushed ? g->committed : g->flushed;
+}
 
 /* Follows the commit index; ends when nothing is left to apply. */
 static void
@@ -114,53 +360,69 @@ apply_fiber(void *arg)
 {
 	struct st_group *g = TAKE(struct st_group, arg, ST_GROUP_MAGIC);
 
-	while (g->applied < g->committed) {
-		uint64_t applied = st_apply(g, g->committed);
+	while (g->applied < may_apply(g)) {
+		uint64_t applied = st_apply(g, may_apply(g));
 
 		if (applied == g->applied)
 			break; /* the node stopped */
-		g->applied = applied;
 		st_results_applied(g->results, applied);
 		st_log_applied(g->node, g);
-		/* The catalog is news before its proposer hears of it. What a
-		 * group applies while it opens has nothing to be added to yet:
-		 * the whole is read once that is over. */
-		if (g->gid.placement == CL_PLACEMENT_CATALOG &&
-		    g->state == ST_GROUP_LEADING)
-			st_catalog_applied(g->node, g);
-		while (!list_empty(&g->pipeline)) {
-			struct st_pending *p = LIST_ENTRY(
-			    g->pipeline.next, struct st_pending, link);
-
-			if (p->entry.index > applied)
-				break;
-			list_del(&p->link);
-			p->done = true;
-			cond_broadcast(&p->waiter);
-		}
+		/* The catalog is news before its proposer hears of it. */
+		if (g->gid.placement == CL_PLACEMENT_CATALOG)
+			st_catalog_applied(g->node, g, applied);
+		retire(g, applied);
+		cond_broadcast(&g->changed);
 	}
 	g->applying = false;
+	cond_broadcast(&g->changed);
 }
 
 void
-st_group_flushed(struct st_group *g, uint64_t index)
+st_group_committed(struct st_group *g)
 {
-	uint64_t match[1];
-
-	ASSERT(index > g->flushed && index <= g->last);
-	g->flushed = index;
-	match[0] = g->flushed;
-	g->committed = st_commit_index(
-	    g->committed, st_majority_index(match, 1), g->term_start);
-	ASSERT(g->committed <= g->last && g->applied <= g->committed);
-	if (g->applying || g->applied == g->committed)
+	if (g->applying || g->applied >= may_apply(g))
 		return;
 	g->applying = true;
 	fiber_spawn(g->node->world, "apply", FIBER_STACK_NODE, apply_fiber, g);
 }
 
-static void
-set_schema(struct st_group *g, uint32_t table, uint32_t version)
+void
+st_group_flushed(struct st_group *g, uint64_t index)
+{
+	if (index <= g->flushed)
+		return;
+	ASSERT(index <= g->last);
+	g->flushed = index;
+	if (st_group_is_leader(g))
+		st_replicate_matched(g);
+	else
+		cond_broadcast(&g->changed);
+	st_group_committed(g);
+}
+
+void
+st_group_step_down(struct st_group *g)
+{
+	if (g->state < ST_GROUP_CAMPAIGNING)
+		return;
+	if (st_group_is_leader(g)) {
+		LOG(g->node->world, LOG_INFO, "group", "step_down",
+		    "placement=%u slot=%u round=%" PRIu64, g->gid.placement,
+		    g->gid.slot, g->ballot.round);
+		metric_inc(M_NODE_STEP_DOWNS);
+		for (uint64_t i = g->applied + 1; i <= g->last; i++)
+			end_pending(st_group_pending(g, i), ST_LOST);
+		st_results_abandon(g->results);
+		st_replicate_stop(g);
+		g->matched = g->committed;
+	}
+	st_group_move(g, ST_GROUP_FOLLOWING);
+}
+
+/* ---- schema versions ---- */
+
+void
+st_group_set_schema(struct st_group *g, uint32_t table, uint32_t version)
 {
 	for (uint32_t i = 0; i < g->n_schemas; i++)
 		if (g->schemas[i].table == table) {
@@ -181,460 +443,22 @@ set_schema(struct st_group *g, uint32_t table, uint32_t version)
 uint32_t
 st_group_schema(const struct st_group *g, uint32_t table)
 {
+	uint32_t version = 0;
+
 	for (uint32_t i = 0; i < g->n_schemas; i++)
 		if (g->schemas[i].table == table)
-			return g->schemas[i].version;
-	return 0;
-}
+			version = g->schemas[i].version;
+	for (uint64_t i = g->applied + 1; g->n_schemas_ahead && i <= g->last;
+	     i++) {
+		const struct st_entry *e = &st_group_pending(g, i)->entry;
 
-/* What later entries must know of one that is not applied yet. */
-static void
-note_entry(struct st_group *g, const struct st_entry *e)
-{
-	ASSERT(e->index == g->last + 1 && e->stamp > g->last_stamp);
-	g->last = e->index;
-	g->last_stamp = e->stamp;
-	if (e->kind == ST_ENTRY_SCHEMA)
-		set_schema(g, e->table, e->version);
-}
-
-void
-st_group_append(struct st_group *g, struct arena *a, struct st_pending *p)
-{
-	struct st_entry *e = &p->entry;
-	struct buf b;
-	struct err *err;
-
-	ASSERT(g->state != ST_GROUP_CLOSED && e->stamp > g->last_stamp);
-	e->index = g->last + 1;
-	e->ballot = g->ballot;
-	buf_init(&b, a);
-	st_entry_encode(&b, e);
-	p->bytes = buf_view(&b);
-	/* What is applied is what the log says, not what was handed in. */
-	err = st_entry_decode(a, p->bytes, e);
-	ASSERT(!err);
-	p->group = g;
-	p->done = false;
-	cond_init(&p->waiter, g->node->world);
-	note_entry(g, e);
-	list_push(&g->pipeline, &p->link);
-	st_log_add(g->node, p);
-}
-
-void
-st_pending_wait(struct st_pending *p)
-{
-	while (!p->done)
-		cond_wait_hard(&p->waiter);
-}
-
-bool
-st_group_leads(const struct st_group *g, const struct st_ballot *b)
-{
-	return g->state == ST_GROUP_LEADING &&
-	       st_ballot_cmp(&g->ballot, b) == 0;
-}
-
-/* ---- opening ---- */
-
-struct piece {
-	struct piece *next;
-	struct str key, value;
-};
-
-/* What an engine job reads of a group, as bytes in a scratch arena. */
-struct load {
-	struct arena *arena;
-	struct st_gid gid;
-	struct str record;
-	struct piece *sessions, *schemas, *entries;
-	uint64_t first; /* index of the oldest entry kept; 0 = none */
-};
-
-static void
-load_prefix(struct kv *kv, struct load *l, enum kv_file f, struct str prefix,
-    struct str from, struct piece **out)
-{
-	struct kv_cur *c = kv_open(kv, f);
-	struct str k, v;
-	bool more = kv_seek(c, from, &k, &v);
-
-	*out = NULL;
-	while (more && str_has_prefix(k, prefix)) {
-		struct piece *p = NEW(l->arena, struct piece);
-
-		p->key = arena_str(l->arena, k);
-		p->value = arena_str(l->arena, v);
-		*out = p;
-		out = &p->next;
-		more = kv_next(c, &k, &v);
+		if (e->kind == ST_ENTRY_SCHEMA && e->table == table)
+			version = e->version;
 	}
-	kv_close(c);
+	return version;
 }
 
-static void
-load_meta(struct kv *kv, struct load *l, char letter, struct piece **out)
-{
-	struct buf b;
-
-	buf_init(&b, l->arena);
-	buf_u8(&b, (uint8_t)letter);
-	st_gid_put(&b, l->gid);
-	load_prefix(kv, l, KV_META, buf_view(&b), buf_view(&b), out);
-}
-
-static void
-load_log(struct kv *kv, struct load *l, uint64_t applied)
-{
-	struct buf prefix, from;
-	struct kv_cur *c;
-	struct str k, v;
-
-	buf_init(&prefix, l->arena);
-	st_gid_put(&prefix, l->gid);
-	buf_init(&from, l->arena);
-	st_key_log(&from, l->gid, applied + 1);
-	load_prefix(
-	    kv, l, KV_LOG, buf_view(&prefix), buf_view(&from), &l->entries);
-	c = kv_open(kv, KV_LOG);
-	l->first = 0;
-	if (kv_seek(c, buf_view(&prefix), &k, &v) &&
-	    str_has_prefix(k, buf_view(&prefix))) {
-		struct cur at = cur_of(str_skip(k, ST_GID_LEN));
-
-		l->first = cur_be64(&at);
-	}
-	kv_close(c);
-}
-
-static void
-load_job(struct kv *kv, void *arg)
-{
-	struct load *l = arg;
-	struct st_group_record r = {.applied = 0};
-	struct buf key;
-	struct str v;
-
-	buf_init(&key, l->arena);
-	st_key_group(&key, l->gid);
-	l->record = STR_NONE;
-	if (kv_get(kv, KV_META, buf_view(&key), &v)) {
-		l->record = arena_str(l->arena, v);
-		st_group_record_get(l->record, &r);
-	}
-	load_meta(kv, l, 'S', &l->sessions);
-	load_meta(kv, l, 'V', &l->schemas);
-	load_log(kv, l, r.applied);
-}
-
-static struct err *
-take_sessions(struct st_group *g, struct arena *a, const struct load *l)
-{
-	cl_stamp window = CL_STAMP_OF_MS(g->node->conf.retry_window_us / 1000);
-
-	g->results = st_results_new(g->arena, window);
-	for (const struct piece *p = l->sessions; p; p = p->next) {
-		struct str id = str_skip(p->key, 1 + ST_GID_LEN);
-
-		if (id.len != 16)
-			return ERR(a, ERRCODE_DATA_CORRUPTED,
-			    "a record of kept results is malformed");
-		TRY(st_results_load(
-		    a, g->results, (const uint8_t *)id.p, p->value));
-	}
-	st_results_loaded(g->results, g->applied);
-	return NULL;
-}
-
-static struct err *
-take_schemas(struct st_group *g, struct arena *a, const struct load *l)
-{
-	for (const struct piece *p = l->schemas; p; p = p->next) {
-		struct cur k = cur_of(str_skip(p->key, 1 + ST_GID_LEN));
-		struct cur v = cur_of(p->value);
-		uint32_t table = cur_be32(&k), version = cur_le32(&v);
-
-		if (!cur_done(&k) || !cur_done(&v))
-			return ERR(a, ERRCODE_DATA_CORRUPTED,
-			    "a record of a schema version is malformed");
-		set_schema(g, table, version);
-	}
-	return NULL;
-}
-
-/* Entries that were appended before the stop but not applied: they come back
- * into the pipeline and commit with the first entry of the new term. */
-static struct err *
-take_entries(struct st_group *g, struct arena *a, const struct load *l)
-{
-	for (const struct piece *x = l->entries; x; x = x->next) {
-		struct st_pending *p = NEW(g->arena, struct st_pending);
-
-		p->bytes = arena_str(g->arena, x->value);
-		TRY(st_entry_decode(g->arena, p->bytes, &p->entry));
-		if (p->entry.index != g->last + 1 ||
-		    p->entry.stamp <= g->last_stamp)
-			return ERR(a, ERRCODE_DATA_CORRUPTED,
-			    "the log of slot %u has a gap after entry %" PRIu64,
-			    g->gid.slot, g->last);
-		p->group = g;
-		cond_init(&p->waiter, g->node->world);
-		note_entry(g, &p->entry);
-		list_push(&g->pipeline, &p->link);
-	}
-	return NULL;
-}
-
-static struct err *
-load_group(struct st_group *g, struct arena *a)
-{
-	struct load l = {.arena = a, .gid = g->gid};
-	struct st_group_record r = {.applied = 0};
-
-	engine_run(
-	    g->node->engine, st_group_lane(g->gid), ENGINE_READ, load_job, &l);
-	if (l.record.len && !st_group_record_get(l.record, &r))
-		return ERR(a, ERRCODE_DATA_CORRUPTED,
-		    "the state record of slot %u is malformed", g->gid.slot);
-	g->ballot = r.ballot;
-	g->last = g->committed = g->applied = g->durable = r.applied;
-	g->last_stamp = g->applied_stamp = r.stamp;
-	g->floor = r.floor;
-	g->catalog_version = r.catalog_version;
-	g->trimmed = l.first ? l.first - 1 : r.applied;
-	g->n_schemas = g->cap_schemas = 0;
-	g->schemas = NULL;
-	TRY(take_sessions(g, a, &l));
-	TRY(take_schemas(g, a, &l));
-	TRY(take_entries(g, a, &l));
-	g->flushed = g->last;
-	return NULL;
-}
-
-struct vote {
-	struct str key, record;
-};
-
-static void
-vote_job(struct kv *kv, void *arg)
-{
-	const struct vote *v = arg;
-
-	kv_put(kv, KV_META, v->key, v->record);
-}
-
-/* A new ballot, on disk before anything is done in it. With more members this
- * is where they are asked for theirs. */
-static bool
-campaign(struct st_group *g, struct arena *a)
-{
-	struct st_node *n = g->node;
-	struct st_ballot next = {
-	    g->ballot.round + 1, n->id.member, n->id.incarnation};
-	struct st_group_record r = {
-	    next, g->applied, g->applied_stamp, g->floor, g->catalog_version};
-	struct buf key, record;
-	struct vote v;
-
-	buf_init(&key, a);
-	st_key_group(&key, g->gid);
-	buf_init(&record, a);
-	st_group_record_put(&record, &r);
-	v = (struct vote){buf_view(&key), buf_view(&record)};
-	if (engine_run(n->engine, st_group_lane(g->gid), ENGINE_WRITE, vote_job,
-		&v) != ENGINE_OK)
-		return false;
-	engine_sync(n->engine);
-	ASSERT(st_ballot_cmp(&g->ballot, &next) < 0);
-	g->ballot = next;
-	return true;
-}
-
-/* The term's first entry: it is empty, and once it is applied so is everything
- * before it. */
-static bool
-start_term(struct st_group *g)
-{
-	struct st_node *n = g->node;
-	struct st_pending *p = NEW(g->arena, struct st_pending);
-	enum cl_clock_state why;
-
-	for (;;) {
-		p->entry.stamp = st_clock_next(n, g->last_stamp, &why);
-		if (p->entry.stamp)
-			break;
-		if (why == CL_CLOCK_SKEW) {
-			LOG(n->world, LOG_WARN, "group", "clock_behind",
-			    "slot=%u last_stamp_ms=%" PRIu64, g->gid.slot,
-			    CL_STAMP_MS(g->last_stamp));
-			return false;
-		}
-		st_clock_wait(n);
-		if (n->state > ST_NODE_SERVING)
-			return false;
-	}
-	p->entry.kind = ST_ENTRY_EMPTY;
-	g->term_start = g->last + 1;
-	st_group_append(g, g->arena, p);
-	st_pending_wait(p);
-	return true;
-}
-
-static bool
-open_group(struct st_group *g, struct arena *a)
-{
-	struct err *e = load_group(g, a);
-
-	if (e) {
-		LOG(g->node->world, LOG_ERROR, "group", "damaged",
-		    "placement=%u slot=%u error=\"%s\"", g->gid.placement,
-		    g->gid.slot, e->message);
-		return false;
-	}
-	return campaign(g, a) && start_term(g);
-}
-
-static void
-open_it(struct st_group *g)
-{
-	struct st_scratch *s = st_scratch_new(g->node, "open group");
-	bool ok;
-
-	move(g, ST_GROUP_OPENING);
-	g->arena = arena_new(g->node->arena, "group");
-	st_locks_init(&g->locks, g->arena);
-	list_init(&g->pipeline);
-	ok = open_group(g, s->arena);
-	if (ok && g->gid.placement == CL_PLACEMENT_CATALOG)
-		ok = st_catalog_rebuild(g->node, g);
-	st_scratch_free(s);
-	if (ok) {
-		move(g, ST_GROUP_LEADING);
-		return;
-	}
-	list_init(&g->pipeline);
-	arena_free(g->arena);
-	g->arena = NULL;
-	move(g, ST_GROUP_CLOSED);
-}
-
-/* ---- who asks for it ---- */
-
-/* Waits for a newer catalog; false when it did not come in time. */
-static bool
-newer_catalog(struct st_node *n, uint64_t catalog, uint64_t deadline_us)
-{
-	uint64_t until = world_mono_us(n->world) + CATALOG_WAIT_US;
-
-	if (cl_catalog_version(n->catalog.snap) >= catalog)
-		return false;
-	return st_catalog_wait(
-	    n, catalog, until < deadline_us ? until : deadline_us);
-}
-
-static bool
-may_serve(const struct st_node *n, struct st_gid gid, enum cl_refusal *why)
-{
-	if (n->state == ST_NODE_SERVING)
-		return true;
-	if (n->state == ST_NODE_STARTING) {
-		*why = CL_REFUSE_LEADER;
-		return gid.placement == CL_PLACEMENT_CATALOG && n->id.founder;
-	}
-	*why = CL_REFUSE_STOPPING;
-	return false;
-}
-
-struct st_group *
-st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
-    uint64_t deadline_us, enum cl_refusal *why)
-{
-	bool tried = false;
-
-	*why = CL_REFUSE_NONE;
-	for (;;) {
-		struct st_group *g;
-
-		if (!may_serve(n, gid, why))
-			return NULL;
-		if (!st_catalog_is_member(n, gid)) {
-			if (newer_catalog(n, catalog, deadline_us))
-				continue;
-			*why = CL_REFUSE_EPOCH;
-			return NULL;
-		}
-		g = find_or_make(n, gid);
-		if (g->state == ST_GROUP_LEADING)
-			return g;
-		*why = CL_REFUSE_LEADER;
-		if (g->state == ST_GROUP_CLOSED) {
-			if (tried)
-				return NULL;
-			tried = true;
-			open_it(g);
-		} else if (cond_wait(&g->changed, deadline_us) != WAKE_EVENT) {
-			return NULL;
-		}
-	}
-}
-
-/* Fibers that open groups side by side, and what they need. */
-#define OPENERS_MAX 64u
-
-struct openers {
-	struct st_node *node;
-	const struct st_gid *gids;
-	size_t count, next;
-	uint64_t catalog, deadline_us;
-	uint32_t running;
-	struct cond ended;
-};
-
-static void
-opener(void *arg)
-{
-	struct openers *o = arg;
-	enum cl_refusal why;
-
-	while (o->next < o->count)
-		st_group_lead(o->node, o->gids[o->next++], o->catalog,
-		    o->deadline_us, &why);
-	o->running--;
-	cond_signal(&o->ended);
-}
-
-bool
-st_groups_lead(struct st_node *n, const struct st_gid *gids, size_t count,
-    uint64_t catalog, uint64_t deadline_us, enum cl_refusal *why)
-{
-	struct openers o = {.node = n,
-	    .gids = gids,
-	    .count = count,
-	    .catalog = catalog,
-	    .deadline_us = deadline_us};
-	size_t closed = 0;
-
-	cond_init(&o.ended, n->world);
-	for (size_t i = 0; i < count; i++) {
-		const struct st_group *g =
-		    st_group_find(n, gids[i].placement, gids[i].slot);
-
-		closed += !g || g->state != ST_GROUP_LEADING;
-	}
-	for (size_t i = 0; closed > 1 && i < closed && i < OPENERS_MAX; i++) {
-		o.running++;
-		fiber_spawn(
-		    n->world, "open group", FIBER_STACK_NODE, opener, &o);
-	}
-	while (o.running)
-		cond_wait_hard(&o.ended);
-	/* What did not open says why, once more and one by one. */
-	for (size_t i = 0; i < count; i++)
-		if (!st_group_lead(n, gids[i], catalog, deadline_us, why))
-			return false;
-	return true;
-}
+/* ---- all of them ---- */
 
 bool
 st_groups_idle(const struct st_node *n)
@@ -646,8 +470,11 @@ st_groups_idle(const struct st_node *n)
 		const struct st_group *g =
 		    TAKE(struct st_group, v, ST_GROUP_MAGIC);
 
-		if (g->applying || g->state == ST_GROUP_OPENING ||
-		    !list_empty(&g->pipeline))
+		if (g->applying || g->state == ST_GROUP_LOADING ||
+		    g->state == ST_GROUP_CAMPAIGNING ||
+		    g->state == ST_GROUP_ELECTED)
+			return false;
+		if (g->state == ST_GROUP_LEADING && g->applied < g->last)
 			return false;
 	}
 	return list_empty(&n->log.queue) && list_empty(&n->log.trims) &&
@@ -660,10 +487,6 @@ st_groups_close(struct st_node *n)
 	size_t at = 0;
 	void *v;
 
-	while (map_next(n->groups, &at, NULL, &v)) {
-		struct st_group *g = TAKE(struct st_group, v, ST_GROUP_MAGIC);
-
-		if (g->state == ST_GROUP_LEADING)
-			move(g, ST_GROUP_CLOSED);
-	}
+	while (map_next(n->groups, &at, NULL, &v))
+		st_group_step_down(TAKE(struct st_group, v, ST_GROUP_MAGIC));
 }

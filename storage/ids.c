@@ -70,6 +70,30 @@ st_key_group(struct buf *b, struct st_gid g)
 }
 
 void
+st_key_promise(struct buf *b, struct st_gid g)
+{
+	buf_u8(b, 'P');
+	st_gid_put(b, g);
+}
+
+void
+st_promise_put(struct buf *b, const struct st_ballot *v)
+{
+	buf_u8(b, 1);
+	st_ballot_put(b, v);
+}
+
+bool
+st_promise_get(struct str bytes, struct st_ballot *v)
+{
+	struct cur c = cur_of(bytes);
+	unsigned format = cur_u8(&c);
+
+	*v = st_ballot_get(&c);
+	return format == 1 && cur_done(&c);
+}
+
+void
 st_key_session(struct buf *b, struct st_gid g, const uint8_t *session)
 {
 	buf_u8(b, 'S');

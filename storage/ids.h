@@ -5,7 +5,9 @@
  *     I                          -> identity
  *     B                          -> clock bound
  *     A                          -> addresses of the catalog's members
- *     G group                    -> state of the group: ballot, applied, floor
+ *     L                          -> longest lease ever granted (clock.h)
+ *     P group                    -> ballot voted for, or acknowledged
+ *     G group                    -> state of the group: applied, stamp, floor
  *     S group session (16)       -> kept results (results.h)
  *     V group table (4)          -> schema version
  *     T group stamp (8) row key  -> nothing: a tombstone to drop one day
@@ -42,6 +44,10 @@ bool st_gid_eq(struct st_gid a, struct st_gid b);
 
 void st_key_log(struct buf *b, struct st_gid g, uint64_t index);
 void st_key_group(struct buf *b, struct st_gid g);
+void st_key_promise(struct buf *b, struct st_gid g);
+/* Its record. Format 1. */
+void st_promise_put(struct buf *b, const struct st_ballot *v);
+bool st_promise_get(struct str bytes, struct st_ballot *v);
 void st_key_session(struct buf *b, struct st_gid g, const uint8_t *session);
 void st_key_schema(struct buf *b, struct st_gid g, uint32_t table);
 /* `key` empty: the prefix of all with that stamp. */

@@ -6,19 +6,23 @@
 #include "cluster/ddl.h"
 #include "cluster/row.h"
 #include "storage/catalog.h"
+#include "storage/config.h"
+#include "storage/elect.h"
 #include "storage/identity.h"
+#include "storage/link.h"
 #include "storage/peer.h"
 #include "storage/propose.h"
 
 #define CALL_US      5000000u
+#define PROPOSE_US   9000000u /* within st_propose_own's deadline */
+#define FRESH_US     3000000u
 #define RETRY_MIN_US 100000u
 #define RETRY_MAX_US 2000000u
 #define POLL_US      10000000u
+#define LEADER_PAUSE_US 1000000u
 #define TRIES        20
 /* Names of members by the token of their JOIN: a parent that no object has. */
 #define TOKEN_PARENT UINT32_MAX
-
-static const struct st_gid catalog_gid = {CL_PLACEMENT_CATALOG, 0, 1};
 
 /* ---- addresses ---- */
 
@@ -62,30 +66,85 @@ stopping(const struct st_node *n)
 
 /* ---- proposals to the catalog ---- */
 
-/* To this node's own group, or by its leader. */
-static struct err *
-propose(struct st_node *n, struct arena *a, struct cl_propose *m,
-    struct cl_proposed *out)
-{
-	uint64_t version = cl_catalog_version(n->catalog.snap);
-	struct st_reply_msg reply;
-
-	st_propose_own(n, a, m);
-	if (st_catalog_is_member(n, catalog_gid))
-		return st_propose(n, a, m, version, out);
-	TRY(st_peer_call(n, a, st_catalog_leader_addr(n), CL_MSG_PROPOSE, m,
-	    world_mono_us(n->world) + CALL_US, &reply));
-	if (reply.kind != CL_MSG_PROPOSED)
-		return ERR(a, ERRCODE_PROTOCOL_VIOLATION,
-		    "unexpected answer to a proposal");
-	*out = *(struct cl_proposed *)reply.msg;
-	return NULL;
-}
-
 static void
 pause_us(struct st_node *n, uint64_t us)
 {
 	fiber_sleep(n->world, world_mono_us(n->world) + us);
+}
+
+static bool
+is_decided(const struct cl_proposed *out)
+{
+	return out->outcome == CL_APPLIED || out->outcome == CL_FALSE;
+}
+
+/* One send, to this node's own copy or to a member at `addr`. */
+static bool
+propose_to(struct st_node *n, struct arena *a, struct str addr,
+    struct cl_propose *m, struct cl_proposed *out)
+{
+	struct st_reply_msg reply;
+	struct err *e;
+
+	memset(out, 0, sizeof *out);
+	if (addr.len) {
+		e = st_peer_call(n, a, addr, CL_MSG_PROPOSE, m,
+		    world_mono_us(n->world) + CALL_US, &reply);
+		if (!e && reply.kind == CL_MSG_PROPOSED)
+			*out = *(struct cl_proposed *)reply.msg;
+	} else {
+		e = st_propose(
+		    n, a, m, cl_catalog_version(n->catalog.snap), out);
+	}
+	m->send++;
+	return !e && is_decided(out);
+}
+
+/* Addresses to try: this node's own copy is "", then who was named as the
+ * leader, then all that are known. */
+static struct str
+addresses(struct st_node *n, struct arena *a)
+{
+	struct str lists[3] = {
+	    st_catalog_addrs(n, a), n->catalog.addrs, str_c(n->conf.join)};
+	struct buf b;
+
+	buf_init(&b, a);
+	for (int i = 0; i < 3; i++) {
+		if (b.len && lists[i].len)
+			buf_u8(&b, ',');
+		buf_str(&b, lists[i]);
+	}
+	return buf_view(&b);
+}
+
+/* A change of the catalog, sent again until one of its members knows what
+ * became of it. */
+static struct err *
+propose(struct st_node *n, struct arena *a, struct cl_propose *m,
+    struct cl_proposed *out)
+{
+	uint64_t until = world_mono_us(n->world) + PROPOSE_US;
+
+	st_propose_own(n, a, m);
+	do {
+		struct str list = addresses(n, a), addr;
+
+		if (n->catalog.holds && propose_to(n, a, STR(""), m, out))
+			return NULL;
+		if (n->catalog.holds && out->leader &&
+		    (addr = st_link_addr(n, out->leader)).len &&
+		    propose_to(n, a, addr, m, out))
+			return NULL;
+		while ((addr = next_addr(&list)).len && !stopping(n))
+			if (propose_to(n, a, addr, m, out))
+				return NULL;
+		if (!stopping(n))
+			pause_us(n, RETRY_MIN_US);
+	} while (!stopping(n) && world_mono_us(n->world) < until);
+	return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
+	    "the catalog is not available: no majority of its members "
+	    "answered");
 }
 
 /* ---- forming ---- */
@@ -127,13 +186,13 @@ write_first_catalog(struct st_node *n, struct arena *a)
 struct err *
 st_catalog_found(struct st_node *n, struct arena *a)
 {
-	enum cl_refusal why;
-	uint64_t deadline = world_mono_us(n->world) + 60000000u;
+	struct st_refusal why;
 
-	if (!st_group_lead(n, catalog_gid, 0, deadline, &why))
+	if (!st_group_lead(n, st_catalog_gid, 0,
+		world_mono_us(n->world) + 60000000u, &why))
 		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 		    "could not open the catalog group: reason %u",
-		    (unsigned)why);
+		    (unsigned)why.why);
 	if (cl_catalog_version(n->catalog.snap))
 		return NULL;
 	return write_first_catalog(n, a);
@@ -320,19 +379,23 @@ add_member(struct st_node *n, struct arena *a, const struct cl_join *m,
 static struct err *
 check_join(struct st_node *n, struct arena *a, const struct cl_join *m)
 {
-	const struct cl_catalog *c = n->catalog.snap;
-	const struct cl_cluster *cluster = cl_catalog_cluster(c);
+	const struct cl_cluster *cluster;
+	struct st_refusal why = {CL_REFUSE_LEADER, 0};
 	struct err *e;
 
-	if (!st_catalog_is_member(n, catalog_gid)) {
-		struct str addr = st_catalog_leader_addr(n);
+	if (!n->catalog.holds ||
+	    !st_group_lead(n, st_catalog_gid, 0,
+		world_mono_us(n->world) + FRESH_US, &why)) {
+		struct str list = st_catalog_addrs(n, a), addr;
 
+		addr = why.leader ? st_link_addr(n, why.leader)
+				  : next_addr(&list);
 		e = ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 		    "this node does not lead the catalog");
 		return addr.len ? err_detail(e, "%.*s", STR_FMT(addr)) : e;
 	}
-	/* The founder's own forming, or the load after its restart, may not be
-	 * over. */
+	cluster = cl_catalog_cluster(n->catalog.snap);
+	/* The founder's own forming may not be over. */
 	if (!cluster)
 		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 		    "the catalog of this node is not loaded yet");
@@ -389,11 +452,11 @@ st_join_serve(struct st_node *n, struct arena *a, const struct cl_join *m,
 
 /* All pages of one version, then the snapshot moves at once. */
 static struct err *
-fetch_changes(struct st_node *n, struct arena *a, struct str addr)
+fetch_changes(
+    struct st_node *n, struct arena *a, struct str addr, uint64_t wait_us)
 {
 	struct cl_catalog_get get = {
-	    .since = cl_catalog_version(n->catalog.snap),
-	    .wait_us = n->catalog.followed ? POLL_US : 0};
+	    .since = cl_catalog_version(n->catalog.snap), .wait_us = wait_us};
 	struct cl_object_change *all = NULL;
 	size_t count = 0;
 
@@ -429,9 +492,9 @@ fetch_changes(struct st_node *n, struct arena *a, struct str addr)
 }
 
 static void
-keep_addr(struct st_node *n)
+keep_addrs(struct st_node *n, struct arena *a)
 {
-	struct str now = st_catalog_leader_addr(n);
+	struct str now = st_catalog_addrs(n, a);
 
 	if (!now.len || str_eq(now, n->catalog.addrs))
 		return;
@@ -439,21 +502,75 @@ keep_addr(struct st_node *n)
 	st_addrs_save(n, n->catalog.addrs);
 }
 
+/* The leader of the catalog has applied all that was ever acknowledged. */
+static bool
+leads_catalog(struct st_node *n, uint64_t deadline_us, struct st_refusal *why)
+{
+	struct st_group *g;
+	struct st_ballot ballot;
+
+	*why = (struct st_refusal){CL_REFUSE_LEADER, 0};
+	if (!n->catalog.holds)
+		return false;
+	g = st_group_lead(n, st_catalog_gid, 0, deadline_us, why);
+	if (!g)
+		return false;
+	ballot = g->ballot;
+	return st_group_confirm(g, &ballot, deadline_us);
+}
+
+struct err *
+st_catalog_fresh(struct st_node *n, struct arena *a, bool may_ask)
+{
+	uint64_t until = world_mono_us(n->world) + FRESH_US;
+	struct err *e = ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
+	    "this node cannot tell what the catalog is now");
+	struct st_refusal why;
+	struct str list, addr;
+
+	if (leads_catalog(n, until, &why))
+		return NULL;
+	addr = why.leader ? st_link_addr(n, why.leader) : STR("");
+	if (!may_ask)
+		return addr.len ? err_detail(e, "%.*s", STR_FMT(addr)) : e;
+	if (addr.len && !fetch_changes(n, a, addr, 0))
+		return NULL;
+	list = addresses(n, a);
+	while ((addr = next_addr(&list)).len && !stopping(n) &&
+	       world_mono_us(n->world) < until) {
+		struct err *failed = fetch_changes(n, a, addr, 0);
+
+		/* Who does not lead it names who does. */
+		if (failed && err_is(failed, ERRCODE_CANNOT_CONNECT_NOW) &&
+		    failed->detail)
+			failed = fetch_changes(n, a, str_c(failed->detail), 0);
+		if (!failed)
+			return NULL;
+		e = failed;
+	}
+	return e;
+}
+
+/* Waits for news of the catalog. Its leader has them by itself. */
 static struct err *
 follow_once(struct st_node *n, struct arena *a)
 {
-	struct str lists[3] = {
-	    st_catalog_leader_addr(n), n->catalog.addrs, str_c(n->conf.join)};
+	const struct st_group *g = st_group_find(n, CL_PLACEMENT_CATALOG, 0);
 	struct err *e = NULL;
+	struct str list, addr;
 
-	for (int i = 0; i < 3; i++) {
-		struct str list = arena_str(a, lists[i]), addr;
-
-		while ((addr = next_addr(&list)).len && !stopping(n)) {
-			e = fetch_changes(n, a, addr);
-			if (!e)
-				return NULL;
-		}
+	if (!n->catalog.followed)
+		return st_catalog_fresh(n, a, true);
+	if (g && g->state == ST_GROUP_LEADING) {
+		cond_wait(&n->catalog.changed,
+		    world_mono_us(n->world) + LEADER_PAUSE_US);
+		return NULL;
+	}
+	list = addresses(n, a);
+	while ((addr = next_addr(&list)).len && !stopping(n)) {
+		e = fetch_changes(n, a, addr, POLL_US);
+		if (!e)
+			return NULL;
 	}
 	return e ? e
 		 : ERR(a, ERRCODE_CONFIG_FILE_ERROR,
@@ -473,14 +590,14 @@ follow(void *arg)
 		if (!e) {
 			n->catalog.followed = true;
 			cond_broadcast(&n->catalog.changed);
-			keep_addr(n);
+			keep_addrs(n, a);
 			pause = RETRY_MIN_US;
 		} else if (!stopping(n)) {
 			LOG(n->world, LOG_WARN, "catalog", "follow_failed",
 			    "why=\"%s\"", e->message);
 			pause_us(n, pause);
-			pause =
-			    pause * 2 < RETRY_MAX_US ? pause * 2 : RETRY_MAX_US;
+			if (n->catalog.followed && pause * 2 < RETRY_MAX_US)
+				pause *= 2;
 		}
 		arena_free(a);
 	}

@@ -12,7 +12,11 @@ struct err *st_join(struct st_node *n, struct arena *a);
 /* The founder: opens the catalog group, and writes the first catalog if that
  * was not done yet. */
 struct err *st_catalog_found(struct st_node *n, struct arena *a);
-/* Everybody else: a background fiber that keeps the snapshot new. */
+/* In a fiber: on success the snapshot has all that was decided before the call;
+ * otherwise 57P03, with the address of the catalog's leader as DETAIL if it is
+ * known. may_ask: other nodes are asked if this one does not lead it. */
+struct err *st_catalog_fresh(struct st_node *n, struct arena *a, bool may_ask);
+/* A background fiber that keeps the snapshot new. */
 void st_follow_start(struct st_node *n);
 /* In a fiber: changes this member's object if address, zone, alias or level are
  * no longer what it says. */

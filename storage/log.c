@@ -1,4 +1,4 @@
-#include "storage/log.h"
+#include "storage/group.h"
 
 #include "base/metrics.h"
 #include "base/mutate.h"
@@ -14,10 +14,16 @@ struct trim {
 	struct str from, to;
 };
 
+/* One change of the log or of a promise, as the engine makes it. */
+struct step {
+	enum st_log_kind kind;
+	struct str key, value; /* of a cut: the first key, and the one behind */
+};
+
 struct batch {
 	struct arena *arena;
-	struct st_pending **pending;
-	struct str *keys;
+	struct st_log_item **items;
+	struct step *steps;
 	uint32_t n;
 	struct trim trims[TRIMS_MAX];
 	uint32_t n_trims;
@@ -29,8 +35,15 @@ append_job(struct kv *kv, void *arg)
 {
 	const struct batch *b = arg;
 
-	for (uint32_t i = 0; i < b->n; i++)
-		kv_put(kv, KV_LOG, b->keys[i], b->pending[i]->bytes);
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct step *s = &b->steps[i];
+
+		if (s->kind == ST_LOG_CUT)
+			kv_del_range(kv, KV_LOG, s->key, s->value);
+		else
+			kv_put(kv, s->kind == ST_LOG_ENTRY ? KV_LOG : KV_META,
+			    s->key, s->value);
+	}
 	for (uint32_t i = 0; i < b->n_trims; i++)
 		kv_del_range(kv, KV_LOG, b->trims[i].from, b->trims[i].to);
 }
@@ -45,23 +58,84 @@ log_key(struct arena *a, struct st_gid gid, uint64_t index)
 	return buf_view(&b);
 }
 
+static size_t
+make_step(struct arena *a, struct st_log_item *item, struct step *s)
+{
+	struct st_gid gid = item->group->gid;
+	struct buf key, value;
+
+	s->kind = item->kind;
+	switch (item->kind) {
+	case ST_LOG_ENTRY:
+		s->key = log_key(a, gid, item->index);
+		s->value = CONTAINER(item, struct st_pending, item)->bytes;
+		break;
+	case ST_LOG_CUT:
+		s->key = log_key(a, gid, item->index);
+		s->value = log_key(a, gid, UINT64_MAX);
+		break;
+	case ST_LOG_PROMISE:
+		buf_init(&key, a);
+		st_key_promise(&key, gid);
+		buf_init(&value, a);
+		st_promise_put(&value, &item->ballot);
+		s->key = buf_view(&key);
+		s->value = buf_view(&value);
+		break;
+	}
+	return s->value.len;
+}
+
 static void
-take_entries(struct st_log *l, struct batch *b)
+take_items(struct st_log *l, struct batch *b)
 {
 	size_t bytes = 0;
 
-	b->pending = NEW_N(b->arena, struct st_pending *, BATCH_ENTRIES);
-	b->keys = NEW_N(b->arena, struct str, BATCH_ENTRIES);
+	b->items = NEW_N(b->arena, struct st_log_item *, BATCH_ENTRIES);
+	b->steps = NEW_N(b->arena, struct step, BATCH_ENTRIES);
 	while (!list_empty(&l->queue) && b->n < BATCH_ENTRIES &&
 	       bytes < BATCH_BYTES) {
-		struct st_pending *p =
-		    LIST_ENTRY(list_pop(&l->queue), struct st_pending, step);
+		struct st_log_item *item =
+		    LIST_ENTRY(list_pop(&l->queue), struct st_log_item, link);
 
-		bytes += p->bytes.len;
-		b->keys[b->n] =
-		    log_key(b->arena, p->group->gid, p->entry.index);
-		b->pending[b->n++] = p;
+		bytes += make_step(b->arena, item, &b->steps[b->n]);
+		b->items[b->n++] = item;
 	}
+}
+
+/* How much of a group's log nobody needs any more: what is applied and flushed
+ * here and flushed at every member, but for the last of these, whose ballot a
+ * member may be asked about.  When logs take more than they may, only what is
+ * not applied here is kept: who is behind gets a resync (CONSENSUS 1). */
+static uint64_t
+trim_to(const struct st_group *g)
+{
+	const struct st_node *n = g->node;
+	uint64_t keep = g->keep;
+
+	if (g->n_members <= 1 && !g->n_peers)
+		return g->durable;
+	if (n->log.bytes > n->conf.log_retention)
+		return g->durable;
+	if (st_group_is_leader(g)) {
+		keep = g->last;
+		for (uint32_t i = 0; i < g->n_peers; i++)
+			if (g->peers[i].match < keep)
+				keep = g->peers[i].match;
+	}
+	if (keep)
+		keep--;
+	return keep < g->durable ? keep : g->durable;
+}
+
+static void
+drop_log_bytes(struct st_group *g, uint64_t entries)
+{
+	uint64_t all = g->last - g->trimmed, bytes;
+
+	bytes = entries >= all ? g->log_bytes : g->log_bytes / all * entries;
+	g->log_bytes -= bytes;
+	g->node->log.bytes -= bytes;
 }
 
 static void
@@ -70,12 +144,17 @@ take_trims(struct st_log *l, struct batch *b)
 	while (!list_empty(&l->trims) && b->n_trims < TRIMS_MAX) {
 		struct st_group *g =
 		    LIST_ENTRY(list_pop(&l->trims), struct st_group, trim_link);
-		struct trim *t = &b->trims[b->n_trims++];
+		struct trim *t;
+		uint64_t to = trim_to(g);
 
-		ASSERT(g->durable >= g->trimmed && g->durable <= g->applied);
+		if (!st_group_loaded(g) || to <= g->trimmed)
+			continue;
+		ASSERT(to <= g->durable && g->durable <= g->applied);
+		t = &b->trims[b->n_trims++];
 		t->from = log_key(b->arena, g->gid, g->trimmed + 1);
-		t->to = log_key(b->arena, g->gid, g->durable + 1);
-		g->trimmed = g->durable;
+		t->to = log_key(b->arena, g->gid, to + 1);
+		drop_log_bytes(g, to - g->trimmed);
+		g->trimmed = to;
 	}
 }
 
@@ -97,7 +176,9 @@ note_applied(struct st_log *l, struct list *flushing)
 static void
 want_trim(struct st_node *n, struct st_group *g, uint64_t at_least)
 {
-	if (g->durable - g->trimmed < at_least || list_linked(&g->trim_link))
+	uint64_t to = trim_to(g);
+
+	if (to < g->trimmed + at_least || list_linked(&g->trim_link))
 		return;
 	list_push(&n->log.trims, &g->trim_link);
 	cond_signal(&n->log.more);
@@ -131,7 +212,7 @@ append_and_flush(struct st_node *n, struct batch *b)
 	/* An entry has its index: it cannot be given back. The guard stops new
 	 * proposals long before, so this waits for space. */
 	for (;;) {
-		if (mutate("ack_before_flush"))
+		if (mutate("ack_before_flush") || mutate("append_unflushed"))
 			r = engine_run(n->engine, ST_LANE_LOG, ENGINE_WRITE,
 			    append_job, b);
 		else
@@ -144,6 +225,29 @@ append_and_flush(struct st_node *n, struct batch *b)
 }
 
 static void
+flushed(struct st_log_item *item)
+{
+	struct st_group *g = item->group;
+
+	switch (item->kind) {
+	case ST_LOG_ENTRY:
+		/* Cut off meanwhile, it is no entry of the group any more. */
+		if (item->index <= g->last)
+			st_group_flushed(g, item->index);
+		st_pending_unref(CONTAINER(item, struct st_pending, item));
+		break;
+	case ST_LOG_PROMISE:
+		g->promised = item->index;
+		cond_broadcast(&g->changed);
+		arena_free(item->arena);
+		break;
+	case ST_LOG_CUT:
+		arena_free(item->arena);
+		break;
+	}
+}
+
+static void
 run_batch(struct st_node *n)
 {
 	struct st_scratch *s = st_scratch_new(n, "append");
@@ -151,16 +255,16 @@ run_batch(struct st_node *n)
 	struct list groups;
 
 	list_init(&groups);
-	take_entries(&n->log, &b);
+	take_items(&n->log, &b);
 	take_trims(&n->log, &b);
 	note_applied(&n->log, &groups);
 	n->log.busy = true;
 	append_and_flush(n, &b);
 	n->log.busy = false;
 	metric_add(M_NODE_ENTRIES, b.n);
+	metric_inc(M_NODE_FLUSHES);
 	for (uint32_t i = 0; i < b.n; i++)
-		st_group_flushed(
-		    b.pending[i]->group, b.pending[i]->entry.index);
+		flushed(b.items[i]);
 	applied_are_durable(n, &groups);
 	st_scratch_free(s);
 }
@@ -187,10 +291,48 @@ st_log_start(struct st_node *n)
 }
 
 void
-st_log_add(struct st_node *n, struct st_pending *p)
+st_log_add(struct st_node *n, struct st_log_item *item)
 {
-	list_push(&n->log.queue, &p->step);
+	list_push(&n->log.queue, &item->link);
 	cond_signal(&n->log.more);
+}
+
+static void
+add(struct st_group *g, enum st_log_kind kind, uint64_t index)
+{
+	struct arena *a = arena_new(g->node->arena, "log item");
+	struct st_log_item *item = NEW(a, struct st_log_item);
+
+	item->kind = kind;
+	item->group = g;
+	item->arena = a;
+	item->index = index;
+	item->ballot = g->promise;
+	st_log_add(g->node, item);
+}
+
+void
+st_log_cut(struct st_group *g, uint64_t from)
+{
+	add(g, ST_LOG_CUT, from);
+}
+
+void
+st_log_promise(struct st_group *g)
+{
+	g->promises++;
+	if (mutate("vote_unflushed"))
+		g->promised = g->promises;
+	add(g, ST_LOG_PROMISE, g->promises);
+}
+
+void
+st_log_promised(struct st_group *g)
+{
+	uint64_t number = g->promises;
+
+	while (g->promised < number)
+		cond_wait_hard(&g->changed);
 }
 
 void

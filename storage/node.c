@@ -6,15 +6,18 @@
 #include "cluster/token.h"
 #include "storage/catalog.h"
 #include "storage/clock.h"
+#include "storage/config.h"
 #include "storage/conn.h"
-#include "storage/group.h"
+#include "storage/elect.h"
 #include "storage/identity.h"
 #include "storage/join.h"
+#include "storage/link.h"
 #include "storage/log.h"
 #include "storage/peer.h"
 #include "storage/sweep.h"
 
-#define STOP_CHECK_US 20000u
+#define STOP_CHECK_US   20000u
+#define VOTERS_CHECK_US 200000u
 
 /*   STARTING ---> SERVING ---> DRAINING ---> STOPPED
  *      |  |                       ^
@@ -154,13 +157,20 @@ become(struct st_node *n, struct arena *a)
 	    "Form a cluster with --init, or join one with --join.");
 }
 
+/* What was decided while it was down comes before it serves. */
 static struct err *
 first_catalog(struct st_node *n, struct arena *a)
 {
-	if (n->id.founder)
-		return st_catalog_found(n, a);
+	enum cl_refusal why;
+
+	st_catalog_held(n);
+	if (n->catalog.holds &&
+	    !st_group_open(n, st_catalog_gid, 0, WORLD_FOREVER, &why))
+		return ERR(a, ERRCODE_DATA_CORRUPTED,
+		    "this node's copy of the catalog cannot be read");
+	if (n->id.founder && !cl_catalog_version(n->catalog.snap))
+		TRY(st_catalog_found(n, a));
 	st_follow_start(n);
-	/* What was decided while it was down comes before it serves. */
 	while (!n->catalog.followed && n->state == ST_NODE_STARTING)
 		cond_wait(&n->catalog.changed, WORLD_FOREVER);
 	return NULL;
@@ -173,7 +183,23 @@ start(struct st_node *n, struct arena *a)
 	TRY(become(n, a));
 	st_clock_start(n);
 	st_log_start(n);
+	st_links_open(n);
+	st_links_start(n);
 	return first_catalog(n, a);
+}
+
+/* The catalog gets more voters as members join; one at a time. */
+static void
+voters_fiber(void *arg)
+{
+	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
+
+	while (n->state <= ST_NODE_SERVING) {
+		st_config_grow(n);
+		cond_wait(&n->catalog.changed,
+		    world_mono_us(n->world) + VOTERS_CHECK_US);
+	}
+	st_background_end(n);
 }
 
 static void
@@ -216,6 +242,7 @@ start_fiber(void *arg)
 		st_node_move(n, ST_NODE_SERVING);
 		st_sweep_start(n);
 		st_background(n, "refresh", refresh_fiber);
+		st_background(n, "voters", voters_fiber);
 		LOG(n->world, LOG_INFO, "node", "serving",
 		    "member=%u catalog=%" PRIu64, n->id.member,
 		    cl_catalog_version(n->catalog.snap));
@@ -235,6 +262,7 @@ init_node(struct st_node *n)
 	list_init(&n->listeners);
 	list_init(&n->conns);
 	list_init(&n->peers);
+	list_init(&n->links);
 	list_init(&n->log.queue);
 	list_init(&n->log.applied);
 	list_init(&n->log.trims);
@@ -350,6 +378,7 @@ wait_fibers(struct st_node *n)
 
 	while (n->n_fibers && world_mono_us(n->world) < until) {
 		st_log_wake(n);
+		st_links_wake(n);
 		cond_broadcast(&n->clock.want);
 		cond_broadcast(&n->clock.flushed);
 		cond_broadcast(&n->catalog.changed);

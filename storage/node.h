@@ -52,6 +52,35 @@ struct st_conf {
 	uint32_t requests_max;      /* in flight per connection */
 	uint32_t connections_max;
 	uint64_t drain_us; /* longest wait for requests at stop */
+
+	uint64_t leader_lease_us; /* 0: no leases, majorities confirm reads */
+	uint64_t beat_us;         /* between two heartbeats of a node pair */
+	uint64_t log_retention;   /* bytes of log kept for members behind */
+
+	const struct st_observer *observer; /* NULL outside tests */
+};
+
+/* What tests watch a node's groups by. Called on the loop; they must not call
+ * back. */
+struct st_observed {
+	uint32_t member; /* whose copy */
+	uint32_t placement;
+	uint16_t slot;
+	uint32_t epoch;
+	uint64_t round; /* ballot: the leader's, or the entry's */
+	uint32_t ballot_member;
+	uint32_t incarnation;
+	uint64_t index;
+	struct str entry; /* its bytes, when applied */
+};
+struct st_observer {
+	/* The member leads: its ballot, and the last index of its log. */
+	void (*elected)(void *arg, const struct st_observed *o);
+	/* An entry was applied. */
+	void (*applied)(void *arg, const struct st_observed *o);
+	/* The copy was replaced: it is that of `index`. */
+	void (*reset)(void *arg, const struct st_observed *o);
+	void *arg;
 };
 
 void st_conf_defaults(struct st_conf *c);

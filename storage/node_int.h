@@ -43,11 +43,12 @@ struct st_clock {
 
 /* The append pipeline, one for all groups: see log.h. */
 struct st_log {
-	struct list queue;   /* pending: to be appended */
+	struct list queue;   /* items: to be written */
 	bool busy;           /* a batch is being appended and flushed */
 	struct list applied; /* groups applied since the last flush */
 	struct list trims;   /* groups with entries to drop */
 	struct cond more;    /* queue or trims */
+	uint64_t bytes;      /* of entries that are kept, about */
 };
 
 struct st_catalog_state {
@@ -55,7 +56,8 @@ struct st_catalog_state {
 	uint64_t slots_version;  /* highest version of a placement */
 	struct cond changed;
 	struct str addrs; /* of the catalog's members, by comma: kept */
-	bool followed;    /* an answer came since the start */
+	bool followed;    /* what was the newest after the start is known */
+	bool holds;       /* a copy of the catalog group is here */
 };
 
 struct st_node {
@@ -71,6 +73,9 @@ struct st_node {
 	struct st_log log;
 	struct map *groups; /* by placement and slot */
 	uint32_t n_leading;
+	struct list links;      /* to the other members: link.h */
+	uint64_t vote_after_us; /* restarted: neither votes nor campaigns
+				 * before (CONSENSUS 4) */
 	struct st_catalog_state catalog;
 
 	struct list listeners;

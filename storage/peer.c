@@ -34,6 +34,8 @@ struct peer {
 	struct st_node *node;
 	struct list link; /* node.peers */
 	char *addr;
+	bool urgent; /* for heartbeats and votes */
+	uint32_t incarnation; /* of the process at the other end */
 	struct net_conn *net;
 	struct cond changed;
 	uint64_t heard_us; /* when the last frame came */
@@ -138,6 +140,7 @@ on_welcome(struct peer *p, struct arena *a, const struct cl_welcome *w)
 	if (w->nonce.len != CL_NONCE || w->format != CL_FORMAT)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed WELCOME");
 	memcpy(p->nonce, w->nonce.p, CL_NONCE);
+	p->incarnation = w->incarnation;
 	if (!cl_proof_ok(n->conf.key, 's', p->own_nonce, p->nonce, w->proof))
 		return ERR(a, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 		    "it does not know the cluster key");
@@ -179,6 +182,7 @@ on_answer(struct peer *p, const struct cl_frame *f)
 		list_del(&c->link);
 		c->out->kind = f->kind;
 		c->out->catalog = f->catalog;
+		c->out->incarnation = p->incarnation;
 		c->err = cl_msg_decode(c->arena, f->kind,
 		    arena_str(c->arena, f->body), &c->out->msg);
 		if (!c->err && f->kind == CL_MSG_FAIL)
@@ -229,20 +233,21 @@ static const struct net_events events = {
 };
 
 static struct peer *
-find_or_make(struct st_node *n, struct str addr)
+find_or_make(struct st_node *n, struct str addr, bool urgent)
 {
 	struct peer *p;
 
 	LIST_FOREACH(at, &n->peers)
 	{
 		p = LIST_ENTRY(at, struct peer, link);
-		if (str_eq(str_c(p->addr), addr))
+		if (p->urgent == urgent && str_eq(str_c(p->addr), addr))
 			return p;
 	}
 	p = NEW(n->arena, struct peer);
 	p->magic = PEER_MAGIC;
 	p->node = n;
 	p->addr = arena_cstr(n->arena, addr);
+	p->urgent = urgent;
 	cond_init(&p->changed, n->world);
 	list_init(&p->calls);
 	list_push(&n->peers, &p->link);
@@ -277,7 +282,8 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
     enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
     struct st_reply_msg *out)
 {
-	struct peer *p = find_or_make(n, addr);
+	struct peer *p =
+	    find_or_make(n, addr, kind == CL_MSG_BEAT || kind == CL_MSG_VOTE);
 	struct call c = {.arena = a, .out = out};
 	uint64_t sent_us;
 

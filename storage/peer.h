@@ -1,5 +1,6 @@
-/* Calls to other nodes: one connection per address, made when first needed and
- * again after it broke.  A call is sent once; when its connection breaks, its
+/* Calls to other nodes: two connections per address, one for heartbeats and
+ * votes, so that bulk never delays a lease, and one for the rest; made when
+ * first needed and again after they broke.  A call is sent once; when its connection breaks, its
  * outcome is an error that says so. */
 #ifndef STORAGE_PEER_H
 #define STORAGE_PEER_H
@@ -9,6 +10,7 @@
 struct st_reply_msg {
 	uint16_t kind;
 	uint64_t catalog;
+	uint32_t incarnation; /* of the process that answered */
 	void *msg;
 };
 

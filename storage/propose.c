@@ -6,6 +6,8 @@
 #include "cluster/row.h"
 #include "storage/catalog.h"
 #include "storage/clock.h"
+#include "storage/elect.h"
+#include "storage/link.h"
 
 /* Rows of an answer, so that it fits a frame whatever they are. */
 #define ROWS_BYTES   (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))
@@ -30,6 +32,9 @@ refuse(struct proposal *p, enum cl_refusal why)
 {
 	p->out->outcome = CL_REFUSED;
 	p->out->reason = (uint8_t)why;
+	if (p->group && !p->out->leader &&
+	    p->group->leader != p->node->id.member)
+		p->out->leader = p->group->leader;
 	metric_inc(M_NODE_REFUSED);
 }
 
@@ -85,6 +90,20 @@ check_write(
 	}
 }
 
+/* Its entry travels to other members in one frame. */
+static struct err *
+check_size(struct arena *a, const struct cl_propose *m)
+{
+	size_t bytes = 64;
+
+	for (uint32_t i = 0; i < m->n_writes; i++)
+		bytes += m->writes[i].key.len + m->writes[i].value.len + 16;
+	return bytes <= CL_ENTRY_MAX
+		   ? NULL
+		   : ERR(a, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+			 "a proposal of %zu bytes is too large", bytes);
+}
+
 static struct err *
 check_message(struct arena *a, const struct cl_propose *m)
 {
@@ -102,7 +121,7 @@ check_message(struct arena *a, const struct cl_propose *m)
 	}
 	for (uint32_t i = 0; i < m->n_writes; i++)
 		TRY(check_write(a, m, &m->writes[i]));
-	return NULL;
+	return check_size(a, m);
 }
 
 /* A catalog row that does not decode would be there for ever. */
@@ -214,9 +233,9 @@ check_deadline(const struct proposal *p, cl_stamp now)
 	cl_stamp most =
 	    now + CL_STAMP_OF_MS(p->node->conf.retry_window_us / 2000);
 
-	return p->m->deadline < now || p->m->deadline > most
-		   ? CL_REFUSE_DEADLINE
-		   : CL_REFUSE_NONE;
+	if (p->m->deadline > most && !mutate("deadline_uncapped"))
+		return CL_REFUSE_DEADLINE;
+	return p->m->deadline < now ? CL_REFUSE_DEADLINE : CL_REFUSE_NONE;
 }
 
 /* Everything that may have changed while the proposal waited; asked at arrival
@@ -376,19 +395,17 @@ append_schemas(struct proposal *p, cl_stamp *stamp)
 {
 	for (uint32_t i = 0; i < p->m->n_conds; i++) {
 		const struct cl_cond *c = &p->m->conds[i];
-		struct st_pending *e;
+		struct st_entry e = {
+		    .kind = ST_ENTRY_SCHEMA, .stamp = *stamp};
 		enum cl_clock_state why;
 
 		if (c->kind != CL_COND_SCHEMA ||
 		    st_group_schema(p->group, schema_table(c)) >= c->arg)
 			continue;
-		/* It outlives this proposal if that is refused after all. */
-		e = NEW(p->group->arena, struct st_pending);
-		e->entry.kind = ST_ENTRY_SCHEMA;
-		e->entry.table = schema_table(c);
-		e->entry.version = (uint32_t)c->arg;
-		e->entry.stamp = *stamp;
-		st_group_append(p->group, p->group->arena, e);
+		e.table = schema_table(c);
+		e.version = (uint32_t)c->arg;
+		/* It stands even if the proposal is refused after all. */
+		st_pending_unref(st_group_append(p->group, &e));
 		*stamp = st_clock_next(p->node, p->group->last_stamp, &why);
 		if (!*stamp)
 			return false;
@@ -396,25 +413,25 @@ append_schemas(struct proposal *p, cl_stamp *stamp)
 	return true;
 }
 
-static void
-append(struct proposal *p, cl_stamp stamp, bool applied,
-    struct st_pending *pending)
+static struct st_pending *
+append(struct proposal *p, cl_stamp stamp, bool applied)
 {
-	struct st_entry *e = &pending->entry;
+	struct st_entry e = {.kind = ST_ENTRY_PROPOSAL, .stamp = stamp};
+	struct st_pending *pending;
 
-	e->kind = ST_ENTRY_PROPOSAL;
-	e->stamp = stamp;
-	memcpy(e->op.session, p->m->session.p, sizeof e->op.session);
-	e->op.sequence = p->m->sequence;
-	e->op.answered = p->m->answered;
-	e->op.outcome = applied ? CL_APPLIED : CL_FALSE;
+	memcpy(e.op.session, p->m->session.p, sizeof e.op.session);
+	e.op.sequence = p->m->sequence;
+	e.op.answered = p->m->answered;
+	e.op.outcome = applied ? CL_APPLIED : CL_FALSE;
 	if (applied) {
-		e->writes = p->m->writes;
-		e->n_writes = p->m->n_writes;
+		e.writes = p->m->writes;
+		e.n_writes = p->m->n_writes;
 	}
-	st_group_append(p->group, p->arena, pending);
+	pending = st_group_append(p->group, &e);
 	if (!mutate("result_not_kept"))
-		st_results_begin(p->group->results, &e->op, e->index, e->stamp);
+		st_results_begin(p->group->results, &e.op, pending->entry.index,
+		    pending->entry.stamp);
+	return pending;
 }
 
 /* A stamp for the append, or a refusal; *stamp 0 and none = it waited, and the
@@ -424,7 +441,10 @@ next_stamp(struct proposal *p, cl_stamp *stamp)
 {
 	enum cl_clock_state why;
 
-	*stamp = st_clock_next(p->node, p->group->last_stamp, &why);
+	*stamp = st_clock_next(p->node,
+	    mutate("stamp_below_group") ? 0 : p->group->last_stamp, &why);
+	if (*stamp && mutate("deadline_unchecked"))
+		return CL_REFUSE_NONE;
 	if (*stamp)
 		return check_deadline(p, *stamp);
 	if (why == CL_CLOCK_SKEW)
@@ -468,8 +488,9 @@ found_result(struct proposal *p, bool *again)
 static void
 decide(struct proposal *p, bool applied)
 {
-	struct st_pending pending = {.done = false};
+	struct st_pending *pending;
 	cl_stamp stamp = 0;
+	uint64_t index;
 
 	for (;;) {
 		enum cl_refusal why = check_now(p);
@@ -489,19 +510,26 @@ decide(struct proposal *p, bool applied)
 			return;
 		}
 		if (stamp && append_schemas(p, &stamp) &&
-		    stamp <= p->m->deadline)
+		    (stamp <= p->m->deadline || mutate("deadline_unchecked")))
 			break;
 	}
-	append(p, stamp, applied, &pending);
-	st_pending_wait(&pending);
+	pending = append(p, stamp, applied);
+	stamp = pending->entry.stamp;
+	index = pending->entry.index;
 	p->out->outcome = applied ? CL_APPLIED : CL_FALSE;
-	p->out->stamp = pending.entry.stamp;
-	p->out->index = pending.entry.index;
+	p->out->stamp = stamp;
+	p->out->index = index;
+	if (st_pending_wait(pending) == ST_APPLIED)
+		return;
+	/* Another leads now, and its log says whether this happened. */
+	p->out->outcome = CL_UNKNOWN;
+	p->out->leader = p->group->leader;
+	metric_inc(M_NODE_UNKNOWN);
 }
 
 /* Its locks are held. A false answer to a first send changes nothing, so it
- * needs no entry; an earlier copy of a repeated one might still come, and must
- * find that it was decided. */
+ * needs no entry, only that this member still leads; an earlier copy of a
+ * repeated one might still come, and must find that it was decided. */
 static void
 run_locked(struct proposal *p)
 {
@@ -512,13 +540,15 @@ run_locked(struct proposal *p)
 	applied = mutate("conditions_unlocked") || conditions_hold(p);
 	if (!applied)
 		metric_inc(M_NODE_FALSE);
-	if (applied || p->m->send > 1) {
+	if (applied || (p->m->send > 1 && !mutate("false_unrecorded"))) {
 		decide(p, applied);
 		if (p->out->outcome != CL_FALSE)
 			p->out->n_rows = 0;
 		return;
 	}
-	if (st_group_leads(p->group, &p->ballot))
+	if (mutate("false_unconfirmed")
+		? st_group_leads(p->group, &p->ballot)
+		: st_group_confirm(p->group, &p->ballot, p->deadline_us))
 		p->out->outcome = CL_FALSE;
 	else
 		refuse(p, CL_REFUSE_LEADER);
@@ -563,16 +593,22 @@ st_propose(struct st_node *n, struct arena *a, const struct cl_propose *m,
 	    .deadline_us = st_mono_of(n, m->deadline)};
 	struct st_gid gid = {m->placement, m->slot, m->epoch};
 	uint64_t from = world_mono_us(n->world);
-	enum cl_refusal why;
+	struct st_refusal why;
 
 	memset(out, 0, sizeof *out);
 	TRY(check_message(a, m));
 	if (m->placement == CL_PLACEMENT_CATALOG)
 		TRY(check_objects(a, m));
 	cond_init(&p.granted, n->world);
+	why.why = check_deadline(&p, st_now(n));
+	if (why.why) {
+		refuse(&p, why.why);
+		return NULL;
+	}
 	p.group = st_group_lead(n, gid, catalog, p.deadline_us, &why);
 	if (!p.group) {
-		refuse(&p, why);
+		out->leader = why.leader;
+		refuse(&p, why.why);
 		return NULL;
 	}
 	/* A table that the sender knows may be news here. */
@@ -599,24 +635,22 @@ st_propose_own(struct st_node *n, struct arena *a, struct cl_propose *m)
 }
 
 bool
-st_propose_entry(struct st_group *g, struct arena *a, const struct st_entry *e)
+st_propose_entry(struct st_group *g, const struct st_entry *entry)
 {
-	struct st_pending p = {.entry = *e};
 	struct st_ballot ballot = g->ballot;
+	struct st_entry e = *entry;
 	enum cl_clock_state why;
 
 	for (;;) {
 		if (!st_group_leads(g, &ballot) ||
 		    g->node->state > ST_NODE_SERVING)
 			return false;
-		p.entry.stamp = st_clock_next(g->node, g->last_stamp, &why);
-		if (p.entry.stamp)
+		e.stamp = st_clock_next(g->node, g->last_stamp, &why);
+		if (e.stamp)
 			break;
 		if (why == CL_CLOCK_SKEW)
 			return false;
 		st_clock_wait(g->node);
 	}
-	st_group_append(g, a, &p);
-	st_pending_wait(&p);
-	return true;
+	return st_pending_wait(st_group_append(g, &e)) == ST_APPLIED;
 }

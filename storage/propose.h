@@ -2,6 +2,7 @@
 #ifndef STORAGE_PROPOSE_H
 #define STORAGE_PROPOSE_H
 
+#include "storage/elect.h"
 #include "storage/group.h"
 
 /* In a fiber. `catalog` is the version the sender has seen. An error means that
@@ -15,8 +16,7 @@ struct err *st_propose(struct st_node *n, struct arena *a,
 void st_propose_own(struct st_node *n, struct arena *a, struct cl_propose *m);
 
 /* Appends an entry that is no proposal (schema, forget, empty) and waits until
- * it is applied. False when the group could not take it now. */
-bool st_propose_entry(
-    struct st_group *g, struct arena *a, const struct st_entry *e);
+ * it is applied. False when the group could not take it now, or lost it. */
+bool st_propose_entry(struct st_group *g, const struct st_entry *e);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "cluster/row.h"
 #include "storage/apply.h"
+#include "storage/serving.h"
 
 #define ROWS_BYTES (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))
 
@@ -40,6 +41,9 @@ read_job(struct kv *kv, void *arg)
 static struct err *
 check_points(struct arena *a, const struct cl_read *m, struct st_gid *gids)
 {
+	if (m->consistency > CL_ALL)
+		return ERR(a, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed read: unknown consistency");
 	for (uint32_t i = 0; i < m->n_points; i++) {
 		const struct cl_point *p = &m->points[i];
 		uint32_t table;
@@ -53,35 +57,6 @@ check_points(struct arena *a, const struct cl_read *m, struct st_gid *gids)
 		gids[i] = (struct st_gid){p->placement, p->slot, p->epoch};
 	}
 	return NULL;
-}
-
-/* Ballots before and after: the rows were this leader's all the time. */
-static void
-note_rounds(struct st_node *n, const struct st_gid *gids, size_t count,
-    uint64_t *rounds)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct st_group *g =
-		    st_group_find(n, gids[i].placement, gids[i].slot);
-
-		rounds[i] =
-		    g && g->state == ST_GROUP_LEADING ? g->ballot.round : 0;
-	}
-}
-
-static bool
-same_rounds(struct st_node *n, const struct st_gid *gids, size_t count,
-    const uint64_t *rounds)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct st_group *g =
-		    st_group_find(n, gids[i].placement, gids[i].slot);
-
-		if (!g || g->state != ST_GROUP_LEADING ||
-		    g->ballot.round != rounds[i])
-			return false;
-	}
-	return true;
 }
 
 static void
@@ -120,26 +95,30 @@ st_read(struct st_node *n, struct arena *a, const struct cl_read *m,
     uint64_t catalog, uint64_t deadline_us, struct cl_rows *out)
 {
 	struct st_gid *gids = NEW_N(a, struct st_gid, m->n_points + 1);
-	uint64_t *rounds = NEW_N(a, uint64_t, m->n_points + 1);
-	enum cl_refusal why = CL_REFUSE_NONE;
+	struct st_serving on = {.node = n,
+	    .arena = a,
+	    .consistency = m->consistency,
+	    .gids = gids,
+	    .n = m->n_points,
+	    .deadline_us = deadline_us};
 	struct st_scratch *s;
 	struct read_job j;
 
 	memset(out, 0, sizeof *out);
 	TRY(check_points(a, m, gids));
-	if (!st_groups_lead(n, gids, m->n_points, catalog, deadline_us, &why)) {
-		out->reason = (uint8_t)why;
-		metric_inc(M_NODE_REFUSED);
+	if (!st_serving_begin(&on, catalog)) {
+		out->reason = (uint8_t)on.why;
+		out->elsewhere = on.elsewhere;
+		out->n_elsewhere = on.n_elsewhere;
 		return NULL;
 	}
-	note_rounds(n, gids, m->n_points, rounds);
 	s = st_scratch_new(n, "read");
 	j = (struct read_job){
 	    .arena = s->arena, .points = m->points, .n = m->n_points};
 	j.rows = NEW_N(s->arena, struct cl_row, m->n_points + 1);
 	engine_run(n->engine, ENGINE_LANE_ANY, ENGINE_READ, read_job, &j);
-	if (!same_rounds(n, gids, m->n_points, rounds))
-		out->reason = CL_REFUSE_LEADER;
+	if (!st_serving_end(&on))
+		out->reason = (uint8_t)on.why;
 	else if (any_dropped(n, m))
 		out->reason = CL_REFUSE_DROPPED;
 	else

@@ -3,6 +3,7 @@
 #ifndef STORAGE_READ_H
 #define STORAGE_READ_H
 
+#include "storage/elect.h"
 #include "storage/group.h"
 
 /* In a fiber. Rows come in the order of the points; when they would not fit one

@@ -336,6 +336,31 @@ st_results_applied(struct st_results *r, uint64_t index)
 	r->applied = index;
 }
 
+void
+st_results_abandon(struct st_results *r)
+{
+	LIST_FOREACH_SAFE(at, &r->by_age)
+	{
+		struct session *s = LIST_ENTRY(at, struct session, age);
+
+		LIST_FOREACH_SAFE(x, &s->results)
+		{
+			struct result *res = LIST_ENTRY(x, struct result, link);
+
+			/* An applied one, or one being applied, has moved
+			 * `last`. */
+			if (res->res.stamp > s->last)
+				drop_result(r, s, res);
+		}
+		if (s->n || s->last || s->touched)
+			continue;
+		list_del(&s->age);
+		list_del(&s->chain);
+		r->n_sessions--;
+		list_push(&r->spare_sessions, &s->chain);
+	}
+}
+
 static bool
 load(struct st_results *r, struct session *s, struct cur *c)
 {

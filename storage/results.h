@@ -56,6 +56,10 @@ bool st_results_take(
  * given. */
 void st_results_applied(struct st_results *r, uint64_t index);
 
+/* What was begun and is not applied is forgotten: this member does not lead any
+ * more, and its entries may never be. */
+void st_results_abandon(struct st_results *r);
+
 /* At open: one persisted record. */
 struct err *st_results_load(struct arena *a, struct st_results *r,
     const uint8_t *session, struct str record);

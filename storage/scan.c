@@ -7,6 +7,7 @@
 #include "expr/table.h"
 #include "storage/catalog.h"
 #include "storage/read.h"
+#include "storage/serving.h"
 
 #define PAGE_BYTES_DEFAULT (256u << 10)
 #define PAGE_BYTES_MIN     1024u
@@ -637,7 +638,7 @@ give_page(struct scan *s, bool finished, struct cl_page *out)
 }
 
 static struct err *
-scan_page(struct scan *s, const struct st_gid *gids, struct cl_page *out)
+scan_page(struct scan *s, struct st_serving *on, struct cl_page *out)
 {
 	struct st_scratch *scratch = st_scratch_new(s->node, "scan");
 	struct err *e = NULL;
@@ -647,13 +648,8 @@ scan_page(struct scan *s, const struct st_gid *gids, struct cl_page *out)
 	s->row = arena_new(s->job, "row");
 	run_slices(s, &finished);
 	metric_add(M_NODE_ROWS_SCANNED, s->scanned);
-	for (uint32_t i = 0; i < s->m->n_slots && !out->reason; i++) {
-		const struct st_group *g =
-		    st_group_find(s->node, gids[i].placement, gids[i].slot);
-
-		if (g->state != ST_GROUP_LEADING)
-			out->reason = CL_REFUSE_LEADER;
-	}
+	if (!st_serving_end(on))
+		out->reason = (uint8_t)on->why;
 	/* Dropped meanwhile: its rows are being swept, and a page without them
 	 * would be an answer. */
 	if (s->table && !cl_catalog_table(s->node->catalog.snap, s->m->table))
@@ -671,6 +667,12 @@ st_scan(struct st_node *n, struct arena *a, const struct cl_scan *m,
 {
 	struct scan *s = NEW(a, struct scan);
 	struct st_gid *gids = NEW_N(a, struct st_gid, m->n_slots + 1);
+	struct st_serving on = {.node = n,
+	    .arena = a,
+	    .consistency = m->consistency,
+	    .gids = gids,
+	    .n = m->n_slots,
+	    .deadline_us = deadline_us};
 	enum cl_refusal why;
 
 	memset(out, 0, sizeof *out);
@@ -680,13 +682,20 @@ st_scan(struct st_node *n, struct arena *a, const struct cl_scan *m,
 	for (uint32_t i = 0; i < m->n_slots; i++)
 		gids[i] = (struct st_gid){
 		    m->placement, m->slots[i].slot, m->slots[i].epoch};
+	if (m->consistency > CL_ALL)
+		return malformed(a, "unknown consistency");
 	TRY(read_resume(s, resume));
 	if (!m->n_slots) {
 		out->done = 1;
 		return NULL;
 	}
-	if (st_groups_lead(n, gids, m->n_slots, catalog, deadline_us, &why))
-		why = find_table(s, catalog, deadline_us);
+	if (!st_serving_begin(&on, catalog)) {
+		out->reason = (uint8_t)on.why;
+		out->elsewhere = on.elsewhere;
+		out->n_elsewhere = on.n_elsewhere;
+		return NULL;
+	}
+	why = find_table(s, catalog, deadline_us);
 	if (!why)
 		TRY(read_message(s, &why));
 	if (why) {
@@ -694,5 +703,5 @@ st_scan(struct st_node *n, struct arena *a, const struct cl_scan *m,
 		metric_inc(M_NODE_REFUSED);
 		return NULL;
 	}
-	return scan_page(s, gids, out);
+	return scan_page(s, &on, out);
 }

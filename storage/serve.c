@@ -3,7 +3,10 @@
 #include "base/metrics.h"
 #include "storage/catalog.h"
 #include "storage/conn.h"
+#include "storage/elect.h"
+#include "storage/follow.h"
 #include "storage/join.h"
+#include "storage/link.h"
 #include "storage/propose.h"
 #include "storage/read.h"
 
@@ -32,7 +35,8 @@ serve_catalog(struct st_request *r, void *msg)
 {
 	struct cl_catalog_page out;
 
-	TRY(st_catalog_get(r->node, r->arena, msg, &out));
+	TRY(st_catalog_get(
+	    r->node, r->arena, msg, st_request_member(r) != 0, &out));
 	st_reply(r, CL_MSG_CATALOG, &out);
 	return NULL;
 }
@@ -111,6 +115,53 @@ serve_status(struct st_request *r, void *msg)
 	return NULL;
 }
 
+/* What only members may ask. */
+static struct err *
+member(struct st_request *r, uint32_t *id)
+{
+	*id = st_request_member(r);
+	return *id ? NULL
+		   : ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
+			 "only members may send this");
+}
+
+static struct err *
+serve_vote(struct st_request *r, void *msg)
+{
+	struct cl_voted out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_vote_serve(r->node, r->arena, from, msg, &out));
+	st_reply(r, CL_MSG_VOTED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_append(struct st_request *r, void *msg)
+{
+	struct cl_appended out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_append_serve(
+	    r->node, r->arena, from, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_APPENDED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_beat(struct st_request *r, void *msg)
+{
+	struct cl_beaten out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_beat_serve(r->node, r->arena, from, msg, &out));
+	st_reply(r, CL_MSG_BEATEN, &out);
+	return NULL;
+}
+
 static const struct {
 	uint16_t kind;
 	struct err *(*serve)(struct st_request *r, void *msg);
@@ -124,6 +175,9 @@ static const struct {
     {CL_MSG_STATUS_GET, serve_status},
     {CL_MSG_PING, serve_ping},
     {CL_MSG_JOIN, serve_join},
+    {CL_MSG_VOTE, serve_vote},
+    {CL_MSG_APPEND, serve_append},
+    {CL_MSG_BEAT, serve_beat},
 };
 
 static struct err *

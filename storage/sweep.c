@@ -4,6 +4,7 @@
 #include "base/metrics.h"
 #include "cluster/key.h"
 #include "storage/catalog.h"
+#include "storage/elect.h"
 #include "storage/log.h"
 #include "storage/propose.h"
 
@@ -64,17 +65,34 @@ stones_job(struct kv *kv, void *arg)
 }
 
 static bool
-forget(struct st_node *n, struct arena *a, const struct stones *s)
+all_have_applied(const struct st_group *g, const struct st_forget *f)
 {
-	struct st_entry e = {.kind = ST_ENTRY_FORGET,
-	    .forget = s->list,
-	    .n_forget = s->n,
-	    .floor = s->list[s->n - 1].stamp};
-	enum cl_refusal why;
-	struct st_group *g = st_group_lead(
-	    n, s->gid, 0, world_mono_us(n->world) + LEAD_WAIT_US, &why);
+	return g->n_members == 1 || f->stamp <= g->all_applied;
+}
 
-	return g && st_propose_entry(g, a, &e);
+static bool
+forget(struct st_node *n, const struct stones *s)
+{
+	struct st_entry e = {.kind = ST_ENTRY_FORGET, .forget = s->list};
+	uint64_t until = world_mono_us(n->world) + LEAD_WAIT_US;
+	enum cl_refusal no;
+	struct st_refusal why;
+	struct st_group *g = st_group_open(n, s->gid, 0, until, &no);
+
+	/* The leader does it, or who should become that. */
+	if (!g || !st_group_turn(g))
+		return false;
+	g = st_group_lead(n, s->gid, 0, until, &why);
+	if (!g)
+		return false;
+	/* A tombstone stays until every member has applied past it: one that
+	 * has not might bring back what was deleted. */
+	while (e.n_forget < s->n && (all_have_applied(g, &s->list[e.n_forget])))
+		e.n_forget++;
+	if (!e.n_forget)
+		return false;
+	e.floor = s->list[e.n_forget - 1].stamp;
+	return st_propose_entry(g, &e) && e.n_forget == s->n;
 }
 
 static struct str
@@ -107,7 +125,7 @@ drop_tombstones(struct st_node *n, struct arena *a)
 		engine_run(
 		    n->engine, ENGINE_LANE_ANY, ENGINE_READ, stones_job, &s);
 		/* A full slice: the same group again, else the next one. */
-		more = s.n && forget(n, a, &s) && s.n == SLICE_ROWS;
+		more = s.n && forget(n, &s) && s.n == SLICE_ROWS;
 		if (!more && s.any)
 			from = cl_key_after_prefix(a, stones_of(a, s.gid));
 		st_scratch_free(scratch);
@@ -140,7 +158,7 @@ forget_results(struct st_node *n, struct arena *a)
 		    !st_results_sessions(g->results) ||
 		    g->last_stamp + window > st_now(n))
 			continue;
-		st_propose_entry(g, a, &empty);
+		st_propose_entry(g, &empty);
 	}
 }
 

@@ -308,8 +308,8 @@ hello_of(struct caller *c)
 {
 	return (struct cl_hello){.role = CL_PEER_GATEWAY,
 	    .id = 1,
-	    .format_min = 1,
-	    .format_max = 1,
+	    .format_min = CL_FORMAT,
+	    .format_max = CL_FORMAT,
 	    .level = 1,
 	    .nonce = str_of(c->nonce, 32)};
 }

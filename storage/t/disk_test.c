@@ -232,10 +232,10 @@ a_directory_of_another_format_is_refused(void)
 	int fd;
 
 	begin();
-	write_file("VERSION", "skaidb data format 2\n", 21);
+	write_file("VERSION", "skaidb data format 1\n", 21);
 	e = st_datadir_open(arena, dir, &fd);
 	CHECK(
-	    e && strstr(e->message, "format") && strstr(e->detail, "format 2"));
+	    e && strstr(e->message, "format") && strstr(e->detail, "format 1"));
 	unlink(in_dir("VERSION"));
 	write_file("WiredTiger", "x", 1);
 	CHECK(st_datadir_open(arena, dir, &fd) != NULL);

@@ -38,7 +38,7 @@ only_an_entry_of_the_own_term_commits(void)
 static void
 a_group_record_is_what_it_was(void)
 {
-	static const uint8_t golden[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,
+	static const uint8_t golden[] = {2, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,
 	    3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0,
 	    0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0};
 	struct arena *a = arena_new(NULL, "group");

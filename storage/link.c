@@ -1,0 +1,536 @@
+#include "storage/link.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/mutate.h"
+#include "storage/catalog.h"
+#include "storage/elect.h"
+#include "storage/peer.h"
+#include "storage/replicate.h"
+
+#define BEAT_CALL_US 500000u
+/* A member that was not heard of for so many beats is not counted on. */
+#define ALIVE_BEATS 4u
+/* A leader with work that hears from no majority for this long leaves those who
+ * wait to ask elsewhere. */
+#define QUIET_US 2000000u
+
+struct st_link *
+st_link_get(struct st_node *n, uint32_t member)
+{
+	struct st_link *l;
+
+	LIST_FOREACH(at, &n->links)
+	{
+		l = LIST_ENTRY(at, struct st_link, link);
+		if (l->member == member)
+			return l;
+	}
+	l = NEW(n->arena, struct st_link);
+	l->magic = ST_LINK_MAGIC;
+	l->node = n;
+	l->member = member;
+	list_init(&l->dirty);
+	list_init(&l->news);
+	cond_init(&l->work, n->world);
+	list_push(&n->links, &l->link);
+	return l;
+}
+
+struct str
+st_link_addr(const struct st_node *n, uint32_t member)
+{
+	const struct cl_object *o = cl_find(n->catalog.snap, CL_MEMBER, member);
+
+	return o ? o->u.member.addr : STR("");
+}
+
+bool
+st_link_alive(struct st_node *n, uint32_t member)
+{
+	const struct st_link *l = st_link_get(n, member);
+
+	return l->heard_us && world_mono_us(n->world) <
+				  l->heard_us + ALIVE_BEATS * n->conf.beat_us;
+}
+
+static void
+heard(struct st_link *l)
+{
+	l->heard_us = world_mono_us(l->node->world);
+	if (l->pause_until_us) {
+		l->pause_until_us = 0;
+		cond_signal(&l->work);
+	}
+}
+
+/* ---- groups led here, one after the other ---- */
+
+static struct st_group *
+next_led(const struct st_node *n, size_t *at)
+{
+	void *v;
+
+	while (map_next(n->groups, at, NULL, &v)) {
+		struct st_group *g = TAKE(struct st_group, v, ST_GROUP_MAGIC);
+
+		if (st_group_is_leader(g))
+			return g;
+	}
+	return NULL;
+}
+
+void
+st_link_incarnation(struct st_link *l, uint32_t incarnation)
+{
+	struct st_group *g;
+	size_t at = 0;
+
+	if (incarnation <= l->incarnation)
+		return;
+	l->incarnation = incarnation;
+	l->grant_sent_us = l->grant_until_us = 0;
+	l->lost_seen = 0;
+	while ((g = next_led(l->node, &at))) {
+		struct st_progress *p = st_replicate_peer(g, l->member);
+
+		if (p)
+			p->acked_us = 0;
+	}
+}
+
+/* ---- leases: the granter ---- */
+
+uint64_t
+st_link_given(struct st_node *n, const struct st_ballot *b)
+{
+	const struct st_link *l;
+
+	if (!b->member || b->member == n->id.member ||
+	    mutate("lease_any_owner"))
+		return 0;
+	l = st_link_get(n, b->member);
+	if (l->given_incarnation != b->incarnation ||
+	    l->given_until_us <= world_mono_us(n->world))
+		return 0;
+	return l->given_until_us;
+}
+
+void
+st_link_lost(struct st_group *g, const struct st_ballot *was,
+    const struct st_ballot *now)
+{
+	struct st_link *l;
+	struct st_lost *x = NULL;
+
+	if (!was->member || was->member == g->node->id.member ||
+	    was->member == now->member)
+		return;
+	l = st_link_get(g->node, was->member);
+	for (uint32_t i = 0; i < l->n_lost && !x; i++)
+		if (st_gid_eq(l->lost[i].gid, g->gid))
+			x = &l->lost[i];
+	if (!x) {
+		if (l->n_lost == l->cap_lost) {
+			uint32_t cap = l->cap_lost ? l->cap_lost * 2 : 8;
+
+			l->lost = arena_grow(g->node->arena, l->lost,
+			    l->cap_lost * sizeof *l->lost,
+			    cap * sizeof *l->lost);
+			l->cap_lost = cap;
+		}
+		x = &l->lost[l->n_lost++];
+	}
+	*x = (struct st_lost){g->gid, *now, ++l->lost_number};
+}
+
+static void
+list_lost(struct st_link *l, struct arena *a, const struct cl_beat *m,
+    struct cl_beaten *out)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < l->n_lost; i++)
+		if (l->lost[i].number > m->lost_seen)
+			l->lost[left++] = l->lost[i];
+	l->n_lost = left;
+	out->lost_number = l->lost_number;
+	out->lost = NEW_N(a, struct cl_group_ballot, left + 1);
+	for (uint32_t i = 0; i < left && i < CL_SLOTS_MAX; i++)
+		out->lost[out->n_lost++] =
+		    (struct cl_group_ballot){l->lost[i].gid.placement,
+			l->lost[i].gid.slot, l->lost[i].gid.epoch,
+			l->lost[i].ballot.round, l->lost[i].ballot.member,
+			l->lost[i].ballot.incarnation};
+	/* A list that does not fit grants nothing. */
+	if (out->n_lost < left)
+		out->granted = 0;
+}
+
+/* The leader's commit index, as far as this log is known to be its. */
+static void
+take_commit(struct st_node *n, uint32_t from, uint32_t incarnation,
+    const struct cl_group_index *c, struct cl_group_index *applied)
+{
+	struct st_group *g = st_group_find(n, c->placement, c->slot);
+	uint64_t index;
+
+	*applied = *c;
+	applied->index = 0;
+	if (!g || !st_group_loaded(g) || g->gid.epoch != c->epoch ||
+	    g->state != ST_GROUP_FOLLOWING || g->promise.member != from ||
+	    g->promise.incarnation != incarnation)
+		return;
+	index = c->index < g->matched ? c->index : g->matched;
+	if (index > g->committed) {
+		g->committed = index;
+		st_group_committed(g);
+	}
+	applied->index = g->applied;
+}
+
+struct err *
+st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
+    const struct cl_beat *m, struct cl_beaten *out)
+{
+	struct st_link *l = st_link_get(n, from);
+	uint64_t until = world_mono_us(n->world) + n->conf.leader_lease_us;
+
+	*out = (struct cl_beaten){
+	    .sent = m->sent, .incarnation = n->id.incarnation};
+	out->applied = NEW_N(a, struct cl_group_index, m->n_commits + 1);
+	if (m->incarnation < l->given_incarnation)
+		return NULL; /* of a process that is no more */
+	heard(l);
+	out->granted = n->conf.leader_lease_us > 0;
+	if (out->granted && until > l->given_until_us)
+		l->given_until_us = until;
+	if (m->incarnation > l->given_incarnation) {
+		l->given_incarnation = m->incarnation;
+		l->given_until_us = until;
+	}
+	list_lost(l, a, m, out);
+	for (uint32_t i = 0; i < m->n_commits; i++)
+		take_commit(n, from, m->incarnation, &m->commits[i],
+		    &out->applied[out->n_applied++]);
+	return NULL;
+}
+
+/* ---- leases: the leader ---- */
+
+bool
+st_lease_ok(const struct st_group *g)
+{
+	struct st_grant grants[CL_COPIES_MAX];
+	size_t n = 0;
+
+	if (!st_group_is_leader(g))
+		return false;
+	for (uint32_t i = 0; i < g->n_peers; i++) {
+		const struct st_progress *p = &g->peers[i];
+
+		if (!p->learner)
+			grants[n++] = (struct st_grant){p->link->grant_sent_us,
+			    p->link->grant_until_us, p->acked_us};
+	}
+	return st_lease_holds(grants, n, world_mono_us(g->node->world));
+}
+
+static bool
+confirmed(const struct st_group *g, uint64_t round)
+{
+	uint32_t n = 1;
+
+	for (uint32_t i = 0; i < g->n_peers; i++)
+		n += !g->peers[i].learner && g->peers[i].confirm >= round;
+	return n * 2 > g->n_members;
+}
+
+bool
+st_groups_confirm(struct st_group *const *groups,
+    const struct st_ballot *ballots, size_t count, uint64_t deadline_us)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < count; i++) {
+		struct st_group *g = groups[i];
+
+		if (!st_group_leads(g, &ballots[i]))
+			return false;
+		if (st_lease_ok(g) || g->n_members == 1)
+			continue;
+		all = false;
+		g->confirm++;
+		st_replicate_wake(g);
+	}
+	if (all)
+		return true;
+	metric_inc(M_NODE_CONFIRMS);
+	for (size_t i = 0; i < count; i++) {
+		struct st_group *g = groups[i];
+		uint64_t round = g->confirm;
+
+		while (!confirmed(g, round)) {
+			if (!st_group_leads(g, &ballots[i]))
+				return false;
+			if (st_lease_ok(g))
+				break;
+			if (cond_wait(&g->changed, deadline_us) != WAKE_EVENT)
+				return false;
+		}
+		if (!st_group_leads(g, &ballots[i]))
+			return false;
+	}
+	return true;
+}
+
+bool
+st_group_confirm(
+    struct st_group *g, const struct st_ballot *b, uint64_t deadline_us)
+{
+	return st_groups_confirm(&g, b, 1, deadline_us);
+}
+
+/* ---- heartbeats ---- */
+
+static void
+take_lost(struct st_node *n, const struct cl_beaten *m)
+{
+	for (uint32_t i = 0; i < m->n_lost; i++) {
+		const struct cl_group_ballot *x = &m->lost[i];
+		struct st_group *g = st_group_find(n, x->placement, x->slot);
+		struct st_ballot b = {x->round, x->member, x->incarnation};
+
+		if (g && g->gid.epoch == x->epoch && st_group_loaded(g) &&
+		    !mutate("lease_deaf"))
+			st_higher_ballot(g, &b);
+	}
+}
+
+static void
+take_applied(struct st_link *l, const struct cl_beaten *m)
+{
+	for (uint32_t i = 0; i < m->n_applied; i++) {
+		const struct cl_group_index *x = &m->applied[i];
+		struct st_group *g =
+		    st_group_find(l->node, x->placement, x->slot);
+		struct st_progress *p;
+
+		if (!g || g->gid.epoch != x->epoch || !st_group_is_leader(g))
+			continue;
+		p = st_replicate_peer(g, l->member);
+		if (p && x->index <= g->applied)
+			st_replicate_applied(g, p, x->index);
+	}
+}
+
+static void
+take_beaten(struct st_link *l, const struct cl_beaten *m)
+{
+	struct st_node *n = l->node;
+	uint64_t from = m->sent;
+
+	if (m->incarnation < l->incarnation)
+		return;
+	heard(l);
+	st_link_incarnation(l, m->incarnation);
+	take_lost(n, m);
+	l->lost_seen = m->lost_number;
+	take_applied(l, m);
+	if (mutate("lease_from_answer"))
+		from = world_mono_us(n->world);
+	if (m->granted && m->sent > l->grant_sent_us) {
+		l->grant_sent_us = m->sent;
+		l->grant_until_us =
+		    from + st_lease_span(n->conf.leader_lease_us);
+	}
+}
+
+/* Commit indexes that the member has not been told. Those that are told stay
+ * until it has applied them. */
+static void
+list_news(struct st_link *l, struct arena *a, struct cl_beat *m)
+{
+	uint32_t n = 0;
+	struct list *at;
+
+	LIST_FOREACH(x, &l->news)
+	n++;
+	m->commits = NEW_N(a, struct cl_group_index, n + 1);
+	while (n-- > 0 && m->n_commits < CL_SLOTS_MAX &&
+	       (at = list_pop(&l->news))) {
+		struct st_progress *p =
+		    LIST_ENTRY(at, struct st_progress, news);
+		const struct st_group *g = p->group;
+
+		p->commit = g->committed;
+		if (p->applied < g->committed)
+			list_push(&l->news, &p->news);
+		m->commits[m->n_commits++] =
+		    (struct cl_group_index){g->gid.placement, g->gid.slot,
+			g->gid.epoch, g->committed};
+	}
+}
+
+static void
+beat_once(struct st_link *l)
+{
+	struct st_node *n = l->node;
+	struct arena *a = arena_new(n->arena, "beat");
+	struct cl_beat m = {.incarnation = n->id.incarnation,
+	    .sent = world_mono_us(n->world),
+	    .lost_seen = l->lost_seen};
+	struct st_reply_msg reply;
+	struct err *e;
+
+	list_news(l, a, &m);
+	e = st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
+	    m.sent + BEAT_CALL_US, &reply);
+	if (!e && reply.kind == CL_MSG_BEATEN)
+		take_beaten(l, reply.msg);
+	/* Members whose copy is being mended are asked how far they are. */
+	if (!e)
+		st_replicate_nudge(l);
+	arena_free(a);
+}
+
+static void
+beat_fiber(void *arg)
+{
+	struct st_link *l = TAKE(struct st_link, arg, ST_LINK_MAGIC);
+	struct st_node *n = l->node;
+
+	while (n->state < ST_NODE_DRAINING) {
+		uint64_t next = world_mono_us(n->world) + n->conf.beat_us;
+
+		if (st_link_addr(n, l->member).len)
+			beat_once(l);
+		fiber_sleep(n->world, next);
+	}
+	st_background_end(n);
+}
+
+/* A leader with work under way that no majority answers. */
+static void
+check_quiet(struct st_node *n)
+{
+	uint64_t now = world_mono_us(n->world);
+	struct st_group *g;
+	size_t at = 0;
+
+	while ((g = next_led(n, &at))) {
+		uint32_t alive = 1;
+
+		if (g->applied == g->last) {
+			g->quiet_us = 0;
+			continue;
+		}
+		for (uint32_t i = 0; i < g->n_peers; i++)
+			alive += !g->peers[i].learner &&
+				 st_link_alive(n, g->peers[i].member);
+		if (alive * 2 > g->n_members)
+			g->quiet_us = 0;
+		else if (!g->quiet_us)
+			g->quiet_us = now;
+		else if (now - g->quiet_us > QUIET_US)
+			st_group_step_down(g);
+	}
+}
+
+static void
+start_link(struct st_link *l)
+{
+	struct st_node *n = l->node;
+
+	if (l->running)
+		return;
+	l->running = true;
+	n->n_fibers += 2;
+	fiber_spawn(n->world, "beat", FIBER_STACK_NODE, beat_fiber, l);
+	fiber_spawn(
+	    n->world, "sender", FIBER_STACK_NODE, st_replicate_sender, l);
+}
+
+/* New members get a link; leaders that nobody hears are looked after. */
+static void
+links_fiber(void *arg)
+{
+	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
+
+	while (n->state < ST_NODE_DRAINING) {
+		const struct cl_object *o;
+		size_t at = 0;
+
+		while ((o = cl_each(n->catalog.snap, CL_MEMBER, &at)))
+			if (o->id != n->id.member)
+				start_link(st_link_get(n, o->id));
+		check_quiet(n);
+		cond_wait(&n->catalog.changed,
+		    world_mono_us(n->world) + n->conf.beat_us);
+	}
+	st_background_end(n);
+}
+
+/* ---- start ---- */
+
+struct lease_job {
+	uint64_t lease;
+};
+
+static void
+read_lease(struct kv *kv, void *arg)
+{
+	struct lease_job *j = arg;
+	struct str v;
+
+	j->lease = 0;
+	if (kv_get(kv, KV_META, STR("L"), &v)) {
+		struct cur c = cur_of(v);
+
+		j->lease = cur_le64(&c);
+	}
+}
+
+static void
+write_lease(struct kv *kv, void *arg)
+{
+	const struct lease_job *j = arg;
+	uint8_t b[8];
+
+	for (int i = 0; i < 8; i++)
+		b[i] = (uint8_t)(j->lease >> (8 * i));
+	kv_put(kv, KV_META, STR("L"), str_of(b, sizeof b));
+}
+
+void
+st_links_open(struct st_node *n)
+{
+	struct lease_job j = {0};
+
+	engine_run(n->engine, ST_LANE_META, ENGINE_READ, read_lease, &j);
+	n->vote_after_us = world_mono_us(n->world) + j.lease;
+	if (mutate("vote_after_restart"))
+		n->vote_after_us = 0;
+	if (j.lease >= n->conf.leader_lease_us)
+		return;
+	j.lease = n->conf.leader_lease_us;
+	while (engine_run(n->engine, ST_LANE_META, ENGINE_WRITE, write_lease,
+		   &j) == ENGINE_FULL)
+		fiber_sleep(n->world, world_mono_us(n->world) + 100000);
+	engine_sync(n->engine);
+}
+
+void
+st_links_start(struct st_node *n)
+{
+	st_background(n, "links", links_fiber);
+}
+
+void
+st_links_wake(struct st_node *n)
+{
+	LIST_FOREACH(at, &n->links)
+	cond_broadcast(&LIST_ENTRY(at, struct st_link, link)->work);
+}

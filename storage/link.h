@@ -1,0 +1,86 @@
+/* The other members as this node sees them: are they alive, what leases do they
+ * grant, what leases has this node given, and what is there to send to them.
+ *
+ * One heartbeat per node pair and beat, on a connection of its own, carries
+ * leases and the commit indexes of groups with news (CONSENSUS 1, 4): an idle
+ * group costs no message. */
+#ifndef STORAGE_LINK_H
+#define STORAGE_LINK_H
+
+#include "storage/group.h"
+
+#define ST_LINK_MAGIC 0x53544c4bu
+
+struct st_link {
+	uint32_t magic;
+	struct st_node *node;
+	uint32_t member;
+	struct list link; /* node.links */
+	bool running;     /* its fibers */
+	uint64_t heard_us; /* it answered a heartbeat, or sent one */
+	uint32_t incarnation; /* of its process; 0: not known */
+
+	/* To send (replicate.c). */
+	struct list dirty; /* struct st_progress */
+	struct list news;
+	struct cond work;
+	uint32_t frames; /* under way */
+	uint64_t pause_until_us;
+	uint64_t pause_us;
+
+	/* Leases that it grants. */
+	uint64_t grant_sent_us; /* when the heartbeat left that it answered */
+	uint64_t grant_until_us;
+	uint64_t lost_seen;
+
+	/* Leases given to it. */
+	uint64_t given_until_us;
+	uint32_t given_incarnation;
+	/* Groups in which this node left its ballot for another, until it says
+	 * that it knows; numbered. */
+	struct st_lost {
+		struct st_gid gid;
+		struct st_ballot ballot;
+		uint64_t number;
+	} *lost;
+	uint32_t n_lost, cap_lost;
+	uint64_t lost_number;
+};
+
+/* Reads how long a lease was ever granted, so that a restarted node keeps from
+ * voting that long; flushed before the first grant. In the start fiber. */
+void st_links_open(struct st_node *n);
+/* Heartbeats and senders to all members of the catalog, those to come
+ * included. */
+void st_links_start(struct st_node *n);
+void st_links_wake(struct st_node *n);
+struct st_link *st_link_get(struct st_node *n, uint32_t member);
+/* "" when the catalog does not know it. */
+struct str st_link_addr(const struct st_node *n, uint32_t member);
+/* Heard of within a few beats? */
+bool st_link_alive(struct st_node *n, uint32_t member);
+/* Its process, as an answer of it says: a new one has forgotten what it
+ * acknowledged. */
+void st_link_incarnation(struct st_link *l, uint32_t incarnation);
+
+/* Until when (monotonic) this node may vote for nobody but the owner of that
+ * ballot; 0: it may. */
+uint64_t st_link_given(struct st_node *n, const struct st_ballot *b);
+/* This node went from ballot `was` of another member to `now`. */
+void st_link_lost(struct st_group *g, const struct st_ballot *was,
+    const struct st_ballot *now);
+
+struct err *st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
+    const struct cl_beat *m, struct cl_beaten *out);
+
+/* Does the leader's lease on the group hold now (CONSENSUS 4)? */
+bool st_lease_ok(const struct st_group *g);
+/* In a fiber: after reads, is this member still the leader, by its lease or by
+ * a majority that says so? False: not, or not known by the deadline. */
+bool st_group_confirm(
+    struct st_group *g, const struct st_ballot *b, uint64_t deadline_us);
+/* The same for many; all their rounds are under way together. */
+bool st_groups_confirm(struct st_group *const *groups,
+    const struct st_ballot *ballots, size_t count, uint64_t deadline_us);
+
+#endif

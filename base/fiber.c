@@ -94,7 +94,7 @@ retire(struct fiber *f)
 	/* A stack is looked at after its 1st, 2nd, 4th, 8th, ... use. */
 	if ((f->uses & (f->uses - 1)) == 0)
 		note_high(f);
-	if (s->pool_count[k] < STACK_POOL_MAX) {
+	if (s->pool_count[k] < STACK_POOL_BYTES / f->size) {
 		list_push(&s->pool[k], &f->all);
 		s->pool_count[k]++;
 	} else {

@@ -9,9 +9,10 @@
 #define SCHED_MAGIC 0x53434844u
 #define FIBER_MAGIC 0x46494252u
 
-/* Stacks kept for the next fiber, per size. */
-#define STACK_POOL_MAX 64
-#define STACK_SIZES    2
+/* Stacks kept for the next fiber, per size: to map and unmap one costs more
+ * than what most fibers do. Few of their pages are ever touched. */
+#define STACK_POOL_BYTES (64u << 20)
+#define STACK_SIZES      2
 
 enum fiber_state {
 	FIBER_READY,   /* on sched.ready */

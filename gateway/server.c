@@ -62,6 +62,7 @@ gw_server_conf_read(const struct conf *c, struct gw_server_conf *out)
 	out->worker.sessions_max =
 	    (uint32_t)conf_int(c, "connections_max") / out->threads + 1;
 	out->worker.session_memory = (size_t)conf_int(c, "session_memory_max");
+	out->worker.insert_batch = (size_t)conf_int(c, "insert_batch");
 	out->worker.row_size_max = (size_t)conf_int(c, "row_size_max");
 	out->worker.trust_local = conf_bool(c, "trust_local");
 	out->worker.statement_timeout_us =

@@ -35,6 +35,8 @@ struct gw_server_conf {
 		"Client connections, over all threads; beyond, 53300."},       \
 	    {"session_memory_max", CONF_BYTES, "512MB", 1 << 20, 1ll << 40,    \
 		"SIZE", "Memory of one client session; beyond, 53200."},       \
+	    {"insert_batch", CONF_BYTES, "8MB", 1 << 16, 1 << 28, "SIZE",      \
+		"Rows that COPY and INSERT gather before they write them."},   \
 	    {"row_size_max", CONF_BYTES, "1MB", 1024, 2 << 20, "SIZE",         \
 		"Largest row; beyond, 54000."},                                \
 	    {"trust_local", CONF_BOOL, "on", 0, 0, NULL,                       \

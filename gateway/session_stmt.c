@@ -118,6 +118,15 @@ sleep_for(void *arg, double seconds)
 	return gw_stmt_check(s->stmt, s->msg_arena);
 }
 
+/* What is gathered is also sent: it must not be all that a session may have. */
+static size_t
+batch_bytes(const struct gw_conf *c)
+{
+	size_t max = c->session_memory / 8;
+
+	return c->insert_batch < max ? c->insert_batch : max;
+}
+
 void
 gw_session_env(struct gw_session *s, const struct cl_catalog *c,
     struct ex_env *ex, uint32_t path[16], struct sql_env *env)
@@ -146,6 +155,7 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->schema = schema ? schema->u.schema.name : STR_NONE;
 	env->ex = ex;
 	env->row_max = s->w->conf->row_size_max;
+	env->batch_bytes = batch_bytes(s->w->conf);
 	env->notice = gw_session_notice;
 	env->notice_arg = s;
 }

@@ -21,6 +21,7 @@ gw_conf_defaults(struct gw_conf *c)
 	    .session_memory = 512u << 20,
 	    .trust_local = true,
 	    .page_bytes = 256u << 10,
+	    .insert_batch = 8u << 20,
 	    .proposal_bytes = 1u << 20,
 	    .read_points = 512,
 	};

@@ -12,13 +12,14 @@ struct stream;
 struct gw_conf {
 	const char *seeds; /* addresses of nodes, separated by commas */
 	struct gw_peer_conf peer;
-	uint64_t statement_timeout_us; /* storage.statement_timeout_secs: the
-					* upper bound, and the default */
+	uint64_t statement_timeout_us; /* storage.statement_timeout_secs: how
+					* long without progress */
 	size_t row_size_max;
 	uint32_t sessions_max; /* of one worker */
 	size_t session_memory; /* cap of a session's arena */
 	bool trust_local;      /* no password on loopback and unix sockets */
 	size_t page_bytes;     /* of one scan page of one node */
+	size_t insert_batch;   /* rows that COPY and INSERT gather */
 	size_t proposal_bytes; /* above which a group's rows are split */
 	uint32_t read_points;  /* keys of one READ */
 };

@@ -14,6 +14,8 @@ sql_batch_init(
 	 * for the others the source knows what earlier batches wrote. */
 	b->keys_arena = ch->conflict == SQL_DO_UPDATE ? x->work : b->arena;
 	b->keys = map_new(b->keys_arena);
+	b->bytes_max =
+	    x->env->batch_bytes ? x->env->batch_bytes : SQL_INSERT_BYTES;
 	if (ch->where)
 		b->where = sql_fold(x, ch->where);
 	b->set = NEW_N(x->arena, struct expr *, ch->n_set + 1);
@@ -135,7 +137,6 @@ sql_batch_flush(struct sql_batch *b)
 	uint32_t n = b->n;
 
 	b->n = 0;
-	b->bytes = 0;
 	if (n == 0)
 		return NULL;
 	TRY(x->src->ops->write(x->src, b->arena, b->writes, n));
@@ -212,9 +213,8 @@ sql_batch_add(struct sql_batch *b, const struct val *given)
 	    sql_more(b->x->arena, b->writes, b->n, &b->cap, sizeof *b->writes);
 	b->writes[b->n++] = (struct sql_write){
 	    .kind = SQL_INSERT, .table = b->table, .key = key, .vals = vals};
-	b->bytes += bytes;
 	b->n_all++;
-	if (b->n == SQL_WRITE_BATCH || b->bytes >= SQL_WRITE_BYTES)
+	if (b->n == SQL_INSERT_BATCH || arena_bytes(b->arena) >= b->bytes_max)
 		return sql_batch_flush(b);
 	return NULL;
 }

@@ -15,6 +15,8 @@
 #define SQL_GET_BATCH      256u   /* keys per call of the source */
 #define SQL_WRITE_BATCH    1000u  /* rows per call of the source */
 #define SQL_WRITE_BYTES    (1u << 20)
+#define SQL_INSERT_BATCH   50000u /* the same of INSERT and COPY */
+#define SQL_INSERT_BYTES   (8u << 20)
 #define SQL_RETRY_MAX      32 /* of a row that others keep changing */
 
 struct sql_sub_list {
@@ -225,7 +227,7 @@ struct sql_batch {
 	struct arena *arena; /* of the batch */
 	struct sql_write *writes;
 	uint32_t n, cap;
-	size_t bytes;
+	size_t bytes_max; /* of the arena, before it is written */
 	struct map *keys; /* of this batch; DO UPDATE: of the statement */
 	struct arena *keys_arena;
 	uint32_t n_all; /* rows begun, for hidden keys */

@@ -27,6 +27,7 @@ struct sql_env {
 	size_t row_max;    /* row_size_max */
 	bool no_params;    /* a simple query: $1 does not exist */
 	size_t memory_max; /* of one statement's sorts and groups; 0: 256 MiB */
+	size_t batch_bytes; /* rows that are inserted together; 0: 8 MiB */
 	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */
 	void *notice_arg;
 };

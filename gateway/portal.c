@@ -333,6 +333,9 @@ run(struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 			e = gw_portal_open(s, p);
 		else
 			gw_session_begin(s, p);
+		/* EXECUTE: what it runs has a deadline of its own. */
+		if (!e && p->owns_inner)
+			gw_session_begin(s, p->inner);
 		if (!e)
 			e = run_rows(s, p, max_rows, more);
 		if (!e || !may_retry(p, tries))

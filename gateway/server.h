@@ -46,8 +46,8 @@ struct gw_server_conf {
 	{                                                                      \
 		"storage.statement_timeout_secs", CONF_INT, "30", 1, 290,      \
 		    "SECONDS",                                                 \
-		    "Upper bound of statement_timeout, and what is used "      \
-		    "where that is 0."                                         \
+		    "How long a statement may take without getting ahead; "    \
+		    "statement_timeout is for the whole of it."                \
 	}
 /* Fills everything but seeds and the cluster key. */
 void gw_server_conf_read(const struct conf *c, struct gw_server_conf *out);

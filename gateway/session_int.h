@@ -146,7 +146,8 @@ enum gw_read gw_session_read_packet(struct gw_session *s, uint64_t deadline_us,
 /* Hands gathered output to the stream; waits for a slow client. */
 void gw_session_flush(struct gw_session *s);
 /* The same once GW_OUT_CHUNK has gathered: 57014 or 08006 when the client went
- * away or cancelled while it had to be waited for. */
+ * away or cancelled while it had to be waited for. What the client took is
+ * progress of the statement. */
 struct err *gw_session_push(struct gw_session *s, struct arena *a);
 void gw_session_error(struct gw_session *s, const struct err *e);
 void gw_session_notice(void *session, struct err *e); /* sql_env.notice */

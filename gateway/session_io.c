@@ -145,6 +145,8 @@ gw_session_push(struct gw_session *s, struct arena *a)
 	switch (st) {
 	case STREAM_OK:
 	case STREAM_DEADLINE:
+		if (s->stmt)
+			gw_stmt_progress(s->stmt);
 		return NULL;
 	case STREAM_CANCEL:
 		return ERR(a, ERRCODE_QUERY_CANCELED,

@@ -366,6 +366,7 @@ feed_take(struct feed *st, const struct cl_page *in)
 
 	TRY(page_check(st, st->scan->arena, in));
 	metric_inc(M_GW_PAGES);
+	gw_stmt_progress(st->scan->src->stmt);
 	st->call_arena = NULL;
 	st->tries = 0;
 	st->count += in->count;

@@ -252,6 +252,7 @@ part_result(struct writing *wr, struct part *p, const struct gw_proposal *done)
 	for (uint32_t i = 0; i < n; i++)
 		p->rows[i]->result = SQL_WRITE_DONE;
 	wr->src->stmt->applied += n;
+	gw_stmt_progress(wr->src->stmt);
 	return NULL;
 }
 

@@ -21,20 +21,30 @@ void
 gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
     const struct cl_catalog *catalog, uint64_t timeout_us)
 {
-	uint64_t max = w->conf->statement_timeout_us;
+	uint64_t now = world_mono_us(w->world);
 
-	ASSERT(max > 0);
-	if (!timeout_us || timeout_us > max)
-		timeout_us = max;
 	s->worker = w;
 	s->ops = ops;
 	s->catalog = catalog;
-	s->deadline_us = world_mono_us(w->world) + timeout_us;
-	s->yield_us = world_mono_us(w->world) + TURN_US;
+	s->end_us = timeout_us ? now + timeout_us : WORLD_FOREVER;
+	gw_stmt_progress(s);
+	s->yield_us = now + TURN_US;
 	s->stale = false;
 	s->applied = 0;
 	/* A block belongs to one statement, so that its rows meet. */
 	ops->block_used = GW_HIDDEN_BLOCK;
+}
+
+void
+gw_stmt_progress(struct gw_stmt *s)
+{
+	const struct gw_worker *w = s->worker;
+
+	ASSERT(w->conf->statement_timeout_us > 0);
+	s->deadline_us =
+	    world_mono_us(w->world) + w->conf->statement_timeout_us;
+	if (s->deadline_us > s->end_us)
+		s->deadline_us = s->end_us;
 }
 
 bool

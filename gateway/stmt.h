@@ -1,5 +1,5 @@
-/* What a running statement carries through the cluster side: its deadline, its
- * cancel flag, its catalog, and the client session's operation ids. */
+/* What a running statement carries through the cluster side: its deadlines,
+ * its cancel flag, its catalog, and the client session's operation ids. */
 #ifndef GATEWAY_STMT_H
 #define GATEWAY_STMT_H
 
@@ -27,12 +27,15 @@ struct gw_stmt {
 	struct gw_ops *ops;
 	/* What it was planned against; held by the caller until its end. */
 	const struct cl_catalog *catalog;
-	uint64_t deadline_us; /* monotonic; never WORLD_FOREVER */
-	const bool *cancel;   /* set by who cancels (who also cancels the
-			       * fiber); may be NULL */
-	size_t row_max;       /* row_size_max */
-	uint32_t as_role;     /* whose rights count; 0: no check (superusers,
-			       * internal work) */
+	/* Monotonic. Until when the cluster must have done what it was asked
+	 * last: never WORLD_FOREVER, never after end_us. */
+	uint64_t deadline_us;
+	uint64_t end_us; /* of the whole statement; WORLD_FOREVER: no limit */
+	const bool *cancel; /* set by who cancels (who also cancels the
+			     * fiber); may be NULL */
+	size_t row_max;     /* row_size_max */
+	uint32_t as_role;   /* whose rights count; 0: no check (superusers,
+			     * internal work) */
 
 	uint64_t yield_us; /* when long computing lets others run again */
 
@@ -43,10 +46,14 @@ struct gw_stmt {
 };
 
 void gw_ops_init(struct gw_ops *ops, struct gw_worker *w);
-/* Fills everything but row_max and cancel, and starts a new hidden-key block;
- * `timeout_us` bounded by what the gateway allows, 0 = just that. */
+/* Fills everything but row_max and cancel, and starts a new hidden-key block.
+ * `timeout_us` bounds the whole statement, 0 = not at all. */
 void gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
     const struct cl_catalog *catalog, uint64_t timeout_us);
+/* The statement has got ahead: rows were written, a page came, the client took
+ * or sent something. What comes next has all the time again that the gateway
+ * allows, within the statement's own. */
+void gw_stmt_progress(struct gw_stmt *s);
 
 /* 57014 once it was cancelled or its deadline has passed, else NULL. */
 struct err *gw_stmt_check(struct gw_stmt *s, struct arena *a);

@@ -141,8 +141,10 @@ copy_message(struct copy_from *c, bool *done)
 	struct str body;
 	struct err *e;
 
-	switch (gw_session_read(s, c->p->stmt.deadline_us, &type, &body, &e)) {
+	/* How long the client takes is its own affair. */
+	switch (gw_session_read(s, c->p->stmt.end_us, &type, &body, &e)) {
 	case GW_READ_OK:
+		gw_stmt_progress(&c->p->stmt);
 		break;
 	case GW_READ_GONE:
 		return ERR(a, ERRCODE_CONNECTION_FAILURE,

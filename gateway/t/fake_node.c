@@ -367,6 +367,7 @@ on_propose(
 	uint8_t op[24];
 
 	n->n_proposed++;
+	n->n_resent += m->send > 1;
 	n->last_send = m->send;
 	n->last_deadline = m->deadline;
 	refused.reason = (uint8_t)refusal(n, m->placement, m->slot, m->epoch);

@@ -50,7 +50,7 @@ struct fake_node {
 	bool wrong_key;     /* proves itself with another key */
 
 	/* What was asked for. */
-	int n_greeted, n_proposed, n_read, n_scans, n_pages;
+	int n_greeted, n_proposed, n_resent, n_read, n_scans, n_pages;
 	uint32_t last_send;
 	uint64_t last_deadline;
 };

@@ -18,6 +18,7 @@ struct gw_catalog {
 	uint32_t magic;
 	struct world *world;
 	struct gw_peers *peers;
+	struct gw_leaders *leaders;
 	struct cl_catalog *now;
 	struct str *seeds;
 	size_t n_seeds;
@@ -59,45 +60,77 @@ catalog_behind(const struct gw_catalog *c)
 	return c->wanted > gw_catalog_version(c);
 }
 
-uint32_t
-gw_catalog_leader(const struct cl_catalog *c)
+static bool
+catalog_route(const struct gw_catalog *c, struct gw_route *out)
 {
-	const struct cl_placement *p =
-	    cl_catalog_placement(c, CL_PLACEMENT_CATALOG);
+	return gw_route_slot(c->now, CL_PLACEMENT_CATALOG, 0, out);
+}
 
-	return p && p->n_slots && p->slots[0].n ? p->slots[0].members[0] : 0;
+uint32_t
+gw_catalog_leader(const struct gw_catalog *c)
+{
+	struct gw_route to;
+
+	return catalog_route(c, &to) ? gw_leaders_find(c->leaders, &to) : 0;
 }
 
 /* ---- whom to ask ---- */
 
-/* The n-th of: the leader, the other members, the seeds. */
+/* The place of a member in the order: the leader, the group's others in their
+ * order, the other members. */
+static size_t
+source_rank(const struct gw_route *to, uint32_t leader, uint32_t member)
+{
+	size_t i = 0;
+
+	if (member == leader)
+		return 0;
+	while (i < to->n && to->members[i] != member)
+		i++;
+	return i < to->n ? 1 : 2;
+}
+
+/* The n-th of: the leader, the group's other members, the other nodes, the
+ * seeds. */
 static struct gw_peer *
 source_at(struct gw_catalog *c, size_t n)
 {
-	uint32_t leader = gw_catalog_leader(c->now);
+	uint32_t leader = gw_catalog_leader(c);
 	const struct cl_object *o;
-	size_t at = 0;
+	struct gw_route to = {.n = 0};
 
-	if (leader && n-- == 0)
-		return gw_peers_member(c->peers, c->now, leader);
-	while ((o = cl_each(c->now, CL_MEMBER, &at))) {
-		if (o->id != leader && n-- == 0)
-			return gw_peers_member(c->peers, c->now, o->id);
+	(void)catalog_route(c, &to);
+	for (size_t rank = 0; rank < 3; rank++) {
+		size_t at = 0;
+
+		while ((o = cl_each(c->now, CL_MEMBER, &at))) {
+			if (source_rank(&to, leader, o->id) == rank && n-- == 0)
+				return gw_peers_member(c->peers, c->now, o->id);
+		}
 	}
 	if (n < c->n_seeds)
 		return gw_peers_at(c->peers, c->seeds[n], 0);
 	return NULL;
 }
 
+/* From the one whose turn it is on, the first that is not known to be away;
+ * when all are, that one. */
 static struct gw_peer *
 source_next(struct gw_catalog *c)
 {
-	struct gw_peer *p = source_at(c, c->turn);
+	struct gw_peer *p = source_at(c, c->turn), *first;
+	size_t turn;
 
 	if (!p) {
 		c->turn = 0;
 		p = source_at(c, 0);
 	}
+	first = p;
+	for (turn = c->turn; p && gw_peer_lost(p, CL_MSG_CATALOG_GET);)
+		p = source_at(c, ++turn);
+	if (!p)
+		return first;
+	c->turn = turn;
 	return p;
 }
 
@@ -213,6 +246,7 @@ catalog_install(struct gw_catalog *c, const struct fetch *f)
 	LOG(c->world, LOG_TRACE, "catalog", "installed",
 	    "version=%llu objects=%zu full=%d", (unsigned long long)f->version,
 	    f->n, f->full);
+	gw_leaders_trim(c->leaders, c->now);
 	cond_broadcast(&c->changed);
 }
 
@@ -262,10 +296,12 @@ catalog_fiber(void *arg)
 		c->refresh = false;
 		ok = catalog_poll(c);
 		/* Who failed, or had nothing though a frame showed more,
-		 * loses its turn. */
+		 * loses its turn; after anybody else the leader has it. */
 		if (!ok ||
 		    (gw_catalog_version(c) == before && c->wanted > before))
 			c->turn++;
+		else
+			c->turn = 0;
 		if (!ok)
 			catalog_pause(c, c->refresh ? REFRESH_US : RETRY_US);
 	}
@@ -312,13 +348,15 @@ catalog_cleanup(void *arg)
 }
 
 struct gw_catalog *
-gw_catalog_start(struct world *w, struct gw_peers *peers, const char *seeds)
+gw_catalog_start(struct world *w, struct gw_peers *peers,
+    struct gw_leaders *leaders, const char *seeds)
 {
 	struct gw_catalog *c = NEW(w->arena, struct gw_catalog);
 
 	c->magic = CATALOG_MAGIC;
 	c->world = w;
 	c->peers = peers;
+	c->leaders = leaders;
 	c->now = cl_catalog_new();
 	arena_cleanup(w->arena, catalog_cleanup, c);
 	cond_init(&c->changed, w);
@@ -347,24 +385,92 @@ gw_catalog_wait(struct gw_catalog *c, uint64_t version, uint64_t deadline_us)
 	return gw_catalog_version(c) >= version;
 }
 
+/* ---- how new it is ---- */
+
+/* How long one member is waited for when there are others. */
+#define CONFIRM_US 500000u
+/* Between rounds that found no leader. */
+#define CONFIRM_PAUSE_US 30000u
+
+/* One read of the catalog's group. The leader answers it only while it leads,
+ * and the answer's frame says its version: see catalog_seen. *again: another
+ * member, or after a pause, may answer. */
+static bool
+confirm_ask(struct gw_catalog *c, struct arena *a, struct gw_aim *aim,
+    uint64_t deadline_us, bool *at_once)
+{
+	struct gw_route to;
+	struct cl_point point = {.placement = CL_PLACEMENT_CATALOG};
+	struct cl_read read = {.points = &point, .n_points = 1};
+	struct gw_call_opts o = {.kind = CL_MSG_READ,
+	    .msg = &read,
+	    .expect = CL_MSG_ROWS,
+	    .deadline_us = deadline_us,
+	    .arena = a};
+	struct gw_peer *p;
+	enum gw_result r = GW_NOT_SENT;
+	const struct cl_rows *rows;
+	const char *why;
+	struct buf key;
+	void *reply = NULL;
+
+	*at_once = false;
+	if (!catalog_route(c, &to))
+		return false;
+	p = gw_peers_member(c->peers, c->now, gw_aim_at(aim, c->leaders, &to));
+	buf_init(&key, a);
+	cl_object_key(&key, CL_COUNTER, 0);
+	point.key = buf_view(&key);
+	point.epoch = to.epoch;
+	if (to.n > 1 && world_mono_us(c->world) + CONFIRM_US < deadline_us)
+		o.deadline_us = world_mono_us(c->world) + CONFIRM_US;
+	if (p && !(to.n > 1 && gw_peer_lost(p, CL_MSG_READ)))
+		r = gw_call(p, &o, &reply, &why);
+	rows = reply;
+	if (!catalog_route(c, &to))
+		return false;
+	if (r == GW_OK && !rows->reason) {
+		gw_aim_served(aim, c->leaders, &to);
+		return true;
+	}
+	if (r == GW_OK)
+		*at_once = gw_aim_refused(aim, c->leaders, &to,
+		    rows->n_elsewhere == 1 ? rows->elsewhere[0].leader : 0);
+	else
+		*at_once = gw_aim_missed(
+		    aim, c->leaders, &to, p && gw_peer_lost(p, CL_MSG_READ));
+	return false;
+}
+
+static bool
+confirm_run(struct gw_catalog *c, struct arena *a, uint64_t deadline_us)
+{
+	struct gw_aim aim = {.any = false};
+
+	while (!c->stop) {
+		uint64_t now = world_mono_us(c->world);
+		bool at_once;
+
+		if (now >= deadline_us)
+			return false;
+		if (confirm_ask(c, a, &aim, deadline_us, &at_once))
+			return true;
+		now = world_mono_us(c->world);
+		if (!at_once && fiber_sleep(c->world, now + CONFIRM_PAUSE_US) !=
+				    WAKE_DEADLINE)
+			return false;
+		if (fiber_cancelled(fiber_self()))
+			return false;
+	}
+	return false;
+}
+
 bool
 gw_catalog_confirm(struct gw_catalog *c, uint64_t deadline_us)
 {
-	struct gw_peer *p =
-	    gw_peers_member(c->peers, c->now, gw_catalog_leader(c->now));
-	struct cl_ping ping = {.sent = world_mono_us(c->world)};
 	struct arena *a = arena_new(c->world->arena, "catalog confirm");
-	struct gw_call_opts o = {.kind = CL_MSG_PING,
-	    .msg = &ping,
-	    .expect = CL_MSG_PONG,
-	    .deadline_us = deadline_us,
-	    .arena = a};
-	const char *why;
-	void *reply;
-	bool ok;
+	bool ok = confirm_run(c, a, deadline_us);
 
-	/* The answer's frame says its version: see catalog_seen. */
-	ok = p && gw_call(p, &o, &reply, &why) == GW_OK;
 	arena_free(a);
 	/* Who is being polled may be the one that is gone. */
 	if (ok)

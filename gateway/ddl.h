@@ -28,12 +28,13 @@ struct gw_table_def {
 	struct str pkey_name;  /* empty: NAME_pkey */
 	uint32_t n_distribute; /* leading key columns; 0 = all */
 	/* Placement: at most one of the two. */
-	uint32_t replication;    /* 0: the cluster's */
+	uint32_t replication;    /* 0: the cluster's; 1 */
 	const struct str *nodes; /* aliases or member ids */
 	uint32_t n_nodes;
 };
 /* 42P07 when the name is taken (*created false with if_not_exists), 3F000 when
- * the schema is gone, 42704 for an unknown node, 0A000 for several copies. */
+ * the schema is gone, 42704 for an unknown node, 0A000 for several copies of
+ * its own. */
 struct err *gw_ddl_create_table(struct gw_stmt *s, struct arena *a,
     const struct gw_table_def *def, bool *created);
 

@@ -1,6 +1,7 @@
 /* Tables: creating them, with their placement, and the columns that writes to
  * open ones bring along. */
 #include "gateway/ddl_int.h"
+#include "gateway/worker.h"
 
 #define OPEN_COLUMNS_MAX CL_COLUMNS_MAX
 
@@ -9,10 +10,12 @@
 static struct err *
 several_copies(struct gw_change *ch)
 {
-	return err_hint(ERR(ch->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
-			    "tables with several copies are not supported "
-			    "yet"),
-	    "Ask for replication = 1, or for one node.");
+	return err_hint(
+	    ERR(ch->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
+		"tables with several copies of their own are not supported "
+		"yet"),
+	    "Leave it out, which gives as many copies as the cluster keeps, or "
+	    "ask for replication = 1 or one node.");
 }
 
 static const struct cl_object *
@@ -52,9 +55,7 @@ placement_wanted(struct gw_change *ch, const struct gw_table_def *def,
 	if (def->replication)
 		*out = (struct cl_placement){.kind = CL_PLACE_REPLICATION,
 		    .replication = def->replication};
-	if (def->replication > 1 ||
-	    (!def->replication &&
-		cl_catalog_cluster(ch->catalog)->replication > 1))
+	if (def->replication > 1)
 		return several_copies(ch);
 	return NULL;
 }
@@ -208,6 +209,33 @@ decide_create_table(struct gw_change *ch, void *arg)
 	return NULL;
 }
 
+/* Slots are handed out with a placement's first table, over the members of that
+ * moment: when these were too few, its tables have fewer copies than asked
+ * for. */
+static void
+warn_few_copies(
+    struct gw_stmt *s, struct arena *a, const struct gw_table_def *def)
+{
+	const struct cl_catalog *now = gw_catalog_now(s->worker->catalog);
+	const struct cl_object *o =
+	    cl_find_name(now, CL_TABLE, def->schema, def->name);
+	const struct cl_placement *p =
+	    o ? cl_catalog_placement(now, o->u.table.placement) : NULL;
+	uint32_t wanted = cl_catalog_cluster(now)->replication;
+	struct err *e;
+
+	if (!p || p->kind != CL_PLACE_CLUSTER || !p->n_slots ||
+	    p->slots[0].n >= wanted || !s->ops->notice)
+		return;
+	e = err_detail(
+	    ERR(a, ERRCODE_WARNING,
+		"table \"%.*s\" has copies on %u nodes instead of %u",
+		STR_FMT(def->name), p->slots[0].n, wanted),
+	    "The cluster had no more members when its first table was made.");
+	e->severity = ERR_WARNING;
+	s->ops->notice(s->ops->notice_arg, e);
+}
+
 struct err *
 gw_ddl_create_table(struct gw_stmt *s, struct arena *a,
     const struct gw_table_def *def, bool *created)
@@ -216,6 +244,8 @@ gw_ddl_create_table(struct gw_stmt *s, struct arena *a,
 	struct err *e = gw_change_run(s, a, decide_create_table, &c);
 
 	*created = c.created && !e;
+	if (*created)
+		warn_few_copies(s, a, def);
 	return e;
 }
 

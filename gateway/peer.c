@@ -6,9 +6,10 @@ void
 gw_peer_conf_defaults(struct gw_peer_conf *c)
 {
 	*c = (struct gw_peer_conf){
-	    .greet_us = 3000000,
-	    .ping_us = 1000000,
-	    .silence_us = 4000000,
+	    .greet_us = 1500000,
+	    /* A hung leader's requests move on soon after its lease. */
+	    .ping_us = 500000,
+	    .silence_us = 1500000,
 	    .backoff_min_us = 50000,
 	    .backoff_max_us = 1000000,
 	    .inflight_max = 1024,
@@ -158,6 +159,17 @@ lane_of(uint16_t kind)
 	default:
 		return GW_LANE_SHORT;
 	}
+}
+
+bool
+gw_peer_lost(struct gw_peer *p, uint16_t kind)
+{
+	struct gw_link *l = &p->links[lane_of(kind)];
+
+	if (l->state == GW_LINK_UP || !l->failures)
+		return false;
+	gw_link_want(l);
+	return true;
 }
 
 static struct list *

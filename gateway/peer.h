@@ -62,6 +62,9 @@ uint32_t gw_peer_member(const struct gw_peer *p); /* 0: never greeted */
 const char *gw_peer_state(const struct gw_peer *p);
 /* Why it is not up, or NULL. */
 const char *gw_peer_why(const struct gw_peer *p);
+/* The link for requests of this kind failed and is not up again: who can ask
+ * another node does. Sees to it that a new connection is tried. */
+bool gw_peer_lost(struct gw_peer *p, uint16_t kind);
 
 /* One request. The caller zeroes it, sets arena and wake, and keeps it, and
  * the message, in place until it is done or abandoned. */

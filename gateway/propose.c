@@ -2,11 +2,9 @@
 
 #include "base/metrics.h"
 #include "base/mutate.h"
-#include "gateway/route.h"
+#include "gateway/trace.h"
 #include "gateway/worker.h"
 
-/* How long a send may stay unanswered before the next one; doubles. */
-#define ANSWER_US 2000000u
 /* After a cancel, how long sends that left are followed up. */
 #define CANCEL_GRACE_US 2000000u
 
@@ -25,6 +23,58 @@ static bool
 ended(const struct gw_proposal *p)
 {
 	return p->doing >= GW_END_APPLIED;
+}
+
+/* ---- whom to ask ---- */
+
+static bool
+proposal_route(
+    const struct run *r, const struct gw_proposal *p, struct gw_route *out)
+{
+	return gw_route_slot(gw_catalog_now(r->stmt->worker->catalog),
+	    p->msg.placement, p->msg.slot, out);
+}
+
+/* An answer of a member that does not lead. */
+static bool
+is_elsewhere(const struct cl_proposed *m)
+{
+	return m->outcome == CL_UNKNOWN ||
+	       (m->outcome == CL_REFUSED &&
+		   (m->reason == CL_REFUSE_LEADER ||
+		       m->reason == CL_REFUSE_EPOCH ||
+		       m->reason == CL_REFUSE_STOPPING));
+}
+
+/* What the end of a send says about where to go; true: at once. */
+static bool
+proposal_turn(const struct run *r, struct gw_proposal *p)
+{
+	struct gw_leaders *l = r->stmt->worker->leaders;
+	const struct gw_call *c = p->call;
+	struct gw_route to;
+
+	if (!p->peer || c->result == GW_FAILED || !proposal_route(r, p, &to)) {
+		gw_aim_wait(&p->aim);
+		return false;
+	}
+	if (c->result != GW_OK)
+		return gw_aim_missed(
+		    &p->aim, l, &to, gw_peer_lost(p->peer, CL_MSG_PROPOSE));
+	if (c->reply_kind == CL_MSG_PROPOSED && is_elsewhere(c->reply))
+		return gw_aim_refused(&p->aim, l, &to,
+		    ((const struct cl_proposed *)c->reply)->leader);
+	gw_aim_wait(&p->aim);
+	return false;
+}
+
+static void
+proposal_served(const struct run *r, struct gw_proposal *p)
+{
+	struct gw_route to;
+
+	if (proposal_route(r, p, &to))
+		gw_aim_served(&p->aim, r->stmt->worker->leaders, &to);
 }
 
 /* ---- what happened ---- */
@@ -67,14 +117,52 @@ event_refused(struct run *r, struct gw_proposal *p, struct gw_event *ev)
 static void
 event_failed(struct run *r, struct gw_proposal *p, struct gw_event *ev)
 {
-	const struct cl_fail *f = p->call.failure;
+	const struct cl_fail *f = p->call->failure;
 
 	ev->kind = GW_EVENT_FAIL;
 	ev->proposed = f->proposed;
-	p->why = p->call.why;
+	p->why = p->call->why;
 	p->sqlstate = f->sqlstate.len == 5 ? arena_cstr(r->arena, f->sqlstate)
 					   : ERRCODE_INTERNAL_ERROR;
 	p->fail_hint = f->hint.len ? arena_cstr(r->arena, f->hint) : NULL;
+}
+
+static void
+event_proposed(struct run *r, struct gw_proposal *p, struct gw_event *ev)
+{
+	p->answer = p->call->reply;
+	switch ((enum cl_outcome)p->answer->outcome) {
+	case CL_APPLIED:
+		ev->kind = GW_EVENT_APPLIED;
+		proposal_served(r, p);
+		break;
+	case CL_FALSE:
+		ev->kind = GW_EVENT_FALSE;
+		proposal_served(r, p);
+		break;
+	case CL_REFUSED:
+		event_refused(r, p, ev);
+		break;
+	case CL_UNKNOWN:
+		ev->kind = GW_EVENT_UNKNOWN;
+		p->why = "lost the group while the write was under way";
+		break;
+	default:
+		p->why = "answered with an unknown outcome";
+	}
+}
+
+static void
+proposal_trace(const struct run *r, const struct gw_proposal *p)
+{
+	struct gw_span span = {.call = p->call,
+	    .begun_us = p->sent_us,
+	    .node = p->aim.asked,
+	    .placement = p->msg.placement,
+	    .slot = p->msg.slot,
+	    .n_slots = 1};
+
+	gw_trace_add(r->stmt->trace, &span);
 }
 
 static struct gw_event
@@ -82,27 +170,19 @@ event_of_call(struct run *r, struct gw_proposal *p)
 {
 	struct gw_event ev = {.kind = GW_EVENT_LOST};
 
+	proposal_trace(r, p);
 	p->sqlstate = p->fail_hint = NULL;
-	if (p->call.why)
-		p->why = p->call.why;
-	if (p->call.result == GW_NOT_SENT) {
+	if (p->call->why)
+		p->why = p->call->why;
+	if (p->call->result == GW_NOT_SENT)
 		ev.kind = GW_EVENT_NOT_SENT;
-	} else if (p->call.result == GW_FAILED) {
+	else if (p->call->result == GW_FAILED)
 		event_failed(r, p, &ev);
-	} else if (p->call.result == GW_OK &&
-		   p->call.reply_kind == CL_MSG_PROPOSED) {
-		p->answer = p->call.reply;
-		if (p->answer->outcome == CL_APPLIED)
-			ev.kind = GW_EVENT_APPLIED;
-		else if (p->answer->outcome == CL_FALSE)
-			ev.kind = GW_EVENT_FALSE;
-		else if (p->answer->outcome == CL_REFUSED)
-			event_refused(r, p, &ev);
-		else
-			p->why = "answered with an unknown outcome";
-	} else if (p->call.result == GW_OK) {
+	else if (p->call->result == GW_OK &&
+		 p->call->reply_kind == CL_MSG_PROPOSED)
+		event_proposed(r, p, &ev);
+	else if (p->call->result == GW_OK)
 		p->why = "answered with a message of another kind";
-	}
 	return ev;
 }
 
@@ -123,20 +203,45 @@ proposal_ids(struct run *r, struct gw_proposal *p)
 	    gw_clock_deadline(gw_peers_clock(w->peers), now, left);
 }
 
+/* Not sent after all: why says what is missing. */
 static void
-proposal_send(struct run *r, struct gw_proposal *p)
+call_none(struct gw_call *c, const char *why)
+{
+	c->kind = CL_MSG_PROPOSE;
+	c->state = GW_CALL_DONE;
+	c->result = GW_NOT_SENT;
+	c->why = why;
+}
+
+static const char *
+peer_why(const struct run *r, const struct gw_peer *peer)
+{
+	const char *why = gw_peer_why(peer);
+
+	return why ? arena_strdup(r->arena, why) : "cannot be reached";
+}
+
+/* The peer of the member whose turn it is. */
+static void
+proposal_aim(struct run *r, struct gw_proposal *p, bool *others)
 {
 	struct gw_worker *w = r->stmt->worker;
 	const struct cl_catalog *now = gw_catalog_now(w->catalog);
-	uint64_t wait = ANSWER_US << (p->op.sends < 3 ? p->op.sends : 3);
-	struct gw_peer *peer = NULL;
 	struct gw_route to;
 
-	if (gw_route_slot(now, p->msg.placement, p->msg.slot, &to)) {
-		p->msg.epoch = to.epoch;
-		p->leader = to.leader;
-		peer = gw_peers_member(w->peers, now, to.leader);
-	}
+	*others = false;
+	p->peer = NULL;
+	if (!proposal_route(r, p, &to))
+		return;
+	p->msg.epoch = to.epoch;
+	p->peer =
+	    gw_peers_member(w->peers, now, gw_aim_at(&p->aim, w->leaders, &to));
+	*others = to.n > 1;
+}
+
+static void
+proposal_number(struct run *r, struct gw_proposal *p)
+{
 	gw_op_sent(&p->op);
 	p->msg.send = p->op.sends;
 	if (p->op.sends == 1 && !p->msg.sequence)
@@ -147,15 +252,27 @@ proposal_send(struct run *r, struct gw_proposal *p)
 		p->msg.sequence = ++r->stmt->ops->sequence;
 		p->msg.send = 1;
 	}
-	p->call = (struct gw_call){.arena = r->arena, .wake = &r->wake};
-	p->until_us = world_mono_us(r->world) + wait;
-	if (peer) {
-		gw_call_begin(peer, &p->call, CL_MSG_PROPOSE, &p->msg);
-		return;
-	}
-	p->call.state = GW_CALL_DONE;
-	p->call.result = GW_NOT_SENT;
-	p->call.why = "the catalog knows no node for the slot";
+}
+
+static void
+proposal_send(struct run *r, struct gw_proposal *p)
+{
+	uint64_t wait = r->stmt->worker->conf->answer_us
+			<< (p->op.sends < 3 ? p->op.sends : 3);
+	bool others;
+
+	proposal_aim(r, p, &others);
+	proposal_number(r, p);
+	p->call = NEW(r->arena, struct gw_call);
+	*p->call = (struct gw_call){.arena = r->arena, .wake = &r->wake};
+	p->sent_us = world_mono_us(r->world);
+	p->until_us = p->sent_us + wait;
+	if (!p->peer)
+		call_none(p->call, "the catalog knows no node for the slot");
+	else if (others && gw_peer_lost(p->peer, CL_MSG_PROPOSE))
+		call_none(p->call, peer_why(r, p->peer));
+	else
+		gw_call_begin(p->peer, p->call, CL_MSG_PROPOSE, &p->msg);
 }
 
 static void
@@ -166,7 +283,10 @@ proposal_do(struct run *r, struct gw_proposal *p, enum gw_action act)
 		proposal_send(r, p);
 	} else if (act == GW_DO_PAUSE) {
 		gw_catalog_refresh(r->stmt->worker->catalog);
-		p->until_us = gw_stmt_retry_at(r->stmt, p->op.tries);
+		p->until_us = world_mono_us(r->world);
+		if (!proposal_turn(r, p))
+			p->until_us =
+			    gw_stmt_retry_at(r->stmt, gw_aim_pace(&p->aim));
 	}
 }
 
@@ -187,6 +307,57 @@ pause_event(struct run *r, struct gw_proposal *p, struct gw_event *ev)
 	return true;
 }
 
+/* The send stays without an answer. Nobody listens to it any more: once there
+ * is another, only that one's answer counts. */
+static void
+proposal_give_up(struct gw_proposal *p)
+{
+	if (mutate("any_send_answers") && !p->earlier &&
+	    p->call->state == GW_CALL_SENT) {
+		p->earlier = p->call;
+		p->call = NULL;
+		return;
+	}
+	gw_call_abandon(p->call, "did not answer in time");
+}
+
+/* In a build with mutations: the answer to an earlier send is taken for that
+ * to the last one. */
+static void
+proposal_listen_back(struct run *r, struct gw_proposal *p)
+{
+	struct gw_call *c = mutate("any_send_answers") ? p->earlier : NULL;
+
+	if (!c)
+		return;
+	if (!p->call) {
+		p->call = NEW(r->arena, struct gw_call);
+		*p->call =
+		    (struct gw_call){.arena = r->arena, .wake = &r->wake};
+		call_none(p->call, "did not answer in time");
+		p->call->result = GW_UNKNOWN;
+	} else if (c->state == GW_CALL_DONE && c->result == GW_OK) {
+		gw_call_abandon(p->call, NULL);
+		p->call = c;
+		p->earlier = NULL;
+	}
+}
+
+/* The send is over, or what has been waited for it is enough. */
+static bool
+send_over(struct run *r, struct gw_proposal *p)
+{
+	uint64_t now = world_mono_us(r->world);
+
+	if (now >= p->until_us || now >= r->limit_us)
+		proposal_give_up(p);
+	proposal_listen_back(r, p);
+	/* What has not left need not be followed up. */
+	if (r->cancelled && p->call->state == GW_CALL_WAITING)
+		gw_call_abandon(p->call, "cancelled");
+	return p->call->state == GW_CALL_DONE;
+}
+
 /* Takes a proposal as far as it goes without waiting. */
 static void
 proposal_advance(struct run *r, struct gw_proposal *p)
@@ -195,15 +366,7 @@ proposal_advance(struct run *r, struct gw_proposal *p)
 		struct gw_event ev = {.kind = GW_EVENT_START};
 
 		if (p->doing == GW_DO_SEND) {
-			uint64_t now = world_mono_us(r->world);
-
-			if (now >= p->until_us || now >= r->limit_us)
-				gw_call_abandon(
-				    &p->call, "did not answer in time");
-			/* What has not left need not be followed up. */
-			if (r->cancelled && p->call.state == GW_CALL_WAITING)
-				gw_call_abandon(&p->call, "cancelled");
-			if (p->call.state != GW_CALL_DONE)
+			if (!send_over(r, p))
 				return;
 			ev = event_of_call(r, p);
 		} else if (!pause_event(r, p, &ev)) {
@@ -222,8 +385,9 @@ proposal_failed(struct run *r, struct gw_proposal *p)
 
 	if (r->cancelled || !p->sqlstate)
 		return gw_stmt_unreached(r->stmt, r->arena,
-		    arena_printf(r->arena, "Node %u: %s.", p->leader, p->why));
-	e = ERR(r->arena, p->sqlstate, "node %u: %s", p->leader, p->why);
+		    arena_printf(
+			r->arena, "Node %u: %s.", p->aim.asked, p->why));
+	e = ERR(r->arena, p->sqlstate, "node %u: %s", p->aim.asked, p->why);
 	return p->fail_hint ? err_hint(e, "%s", p->fail_hint) : e;
 }
 
@@ -246,7 +410,7 @@ proposal_lost(struct run *r, struct gw_proposal *p)
 	return err_hint(
 	    err_detail(ERR(r->arena, ERRCODE_STATEMENT_COMPLETION_UNKNOWN,
 			   "the outcome of the statement is unknown"),
-		"A write was sent to node %u: %s.", p->leader,
+		"A write was sent to node %u: %s.", p->aim.asked,
 		p->why ? p->why : "did not answer in time"),
 	    "It may have been applied: look before running it again.");
 }
@@ -271,6 +435,8 @@ proposal_end(struct run *r, struct gw_proposal *p)
 	case GW_DO_PAUSE:
 		break;
 	}
+	if (p->earlier)
+		gw_call_abandon(p->earlier, NULL);
 	metric_time(M_GW_PROPOSE_TIME, world_mono_us(r->world) - r->begun_us);
 }
 
@@ -319,6 +485,8 @@ gw_propose_run(
 		ps[i].msg.sequence = 0;
 		ps[i].msg.answered = answered;
 		ps[i].op = (struct gw_op){0};
+		ps[i].aim = (struct gw_aim){0};
+		ps[i].earlier = NULL;
 		ps[i].doing = ps[i].outcome = GW_DO_PAUSE;
 		ps[i].until_us = 0;
 		ps[i].why = "was not reached";

@@ -4,6 +4,7 @@
 #ifndef GATEWAY_PROPOSE_H
 #define GATEWAY_PROPOSE_H
 
+#include "gateway/leaders.h"
 #include "gateway/peer.h"
 #include "gateway/stmt.h"
 
@@ -14,13 +15,13 @@
 struct gw_op {
 	uint32_t sends;   /* that left; the next one is number sends + 1 */
 	uint32_t refused; /* of these, surely not proposed */
-	uint32_t tries;   /* in a row without progress: paces the back-off */
 };
 
 enum gw_event_kind {
 	GW_EVENT_START,    /* nothing happened yet, or the pause is over */
 	GW_EVENT_NOT_SENT, /* the send did not leave */
 	GW_EVENT_LOST,     /* it left, and its answer never comes */
+	GW_EVENT_UNKNOWN, /* it was proposed, and its fate is not known there */
 	GW_EVENT_APPLIED,
 	GW_EVENT_FALSE,
 	GW_EVENT_REFUSED,  /* reason */
@@ -39,7 +40,8 @@ struct gw_event {
 
 enum gw_action {
 	GW_DO_SEND,     /* now, with number sends + 1: tell by gw_op_sent */
-	GW_DO_PAUSE,    /* then GW_EVENT_START; refresh the catalog meanwhile */
+	GW_DO_PAUSE,    /* until it is worth another send, maybe not at all;
+			 * then GW_EVENT_START */
 	GW_END_APPLIED, /* the rest are ends */
 	GW_END_FALSE,
 	GW_END_FAILED, /* surely not applied */
@@ -65,12 +67,15 @@ struct gw_proposal {
 
 	/* While it runs. */
 	struct gw_op op;
-	struct gw_call call;
+	struct gw_aim aim; /* at which member of the group */
+	struct gw_peer *peer;
+	struct gw_call *call;    /* of the last send */
+	struct gw_call *earlier; /* only what a mutation still listens to */
+	uint64_t sent_us;
 	enum gw_action doing;
 	uint64_t until_us; /* end of the pause, or of waiting for the answer */
 	const char *why;   /* the last thing that went wrong */
 	const char *sqlstate, *fail_hint;
-	uint32_t leader;
 };
 
 /* Carries out n proposals side by side, in the calling fiber, to their ends;

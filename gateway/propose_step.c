@@ -18,19 +18,12 @@ gw_op_sent(struct gw_op *op)
 	op->sends++;
 }
 
-static enum gw_action
-step_pause(struct gw_op *op)
-{
-	op->tries++;
-	return GW_DO_PAUSE;
-}
-
 /* An end for which nothing may be out: otherwise the next send, which finds
  * the earlier one's result, has to tell. */
 static enum gw_action
 step_end(struct gw_op *op, enum gw_action end)
 {
-	return op_nothing_out(op) ? end : step_pause(op);
+	return op_nothing_out(op) ? end : GW_DO_PAUSE;
 }
 
 static enum gw_action
@@ -58,14 +51,14 @@ step_refused(struct gw_op *op, const struct gw_event *ev)
 	case CL_REFUSE_STOPPING:
 		break;
 	}
-	return step_pause(op);
+	return GW_DO_PAUSE;
 }
 
 static enum gw_action
 step_fail(struct gw_op *op, bool proposed)
 {
 	if (proposed)
-		return step_pause(op);
+		return GW_DO_PAUSE;
 	op->refused++;
 	return step_end(op, GW_END_FAILED);
 }
@@ -79,9 +72,10 @@ gw_propose_step(struct gw_op *op, const struct gw_event *ev)
 	case GW_EVENT_NOT_SENT:
 		ASSERT(op->sends > op->refused);
 		op->sends--;
-		return step_pause(op);
+		return GW_DO_PAUSE;
 	case GW_EVENT_LOST:
-		return step_pause(op);
+	case GW_EVENT_UNKNOWN:
+		return GW_DO_PAUSE;
 	case GW_EVENT_APPLIED:
 		return GW_END_APPLIED;
 	case GW_EVENT_FALSE:
@@ -109,7 +103,7 @@ gw_refusal_text(enum cl_refusal r)
 		return "does not serve this slot, or serves another epoch of "
 		       "it";
 	case CL_REFUSE_LEADER:
-		return "is not ready to serve this slot";
+		return "does not lead this slot, or not yet";
 	case CL_REFUSE_CATALOG:
 		return "has a newer catalog";
 	case CL_REFUSE_DEADLINE:

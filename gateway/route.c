@@ -13,7 +13,10 @@ gw_route_slot(const struct cl_catalog *c, uint32_t placement, uint16_t slot,
 	*out = (struct gw_route){.placement = placement,
 	    .slot = slot,
 	    .epoch = p->slots[slot].epoch,
-	    .leader = p->slots[slot].members[0]};
+	    .leader = p->slots[slot].members[0],
+	    .members = p->slots[slot].members,
+	    .n = p->slots[slot].n,
+	    .n_slots = p->n_slots};
 	return true;
 }
 

@@ -4,12 +4,17 @@
 
 #include "cluster/catalog.h"
 
-/* One group, and the member that should lead it. */
+/* One group: its members, and the one that leads as long as nothing else was
+ * heard (leaders.h). */
 struct gw_route {
 	uint32_t placement;
 	uint16_t slot;
 	uint32_t epoch;
-	uint32_t leader;
+	uint32_t leader;         /* members[0] */
+	const uint32_t *members; /* of the catalog's snapshot: good until the
+				  * next wait */
+	uint32_t n;
+	uint32_t n_slots; /* of the placement */
 };
 
 /* False: the catalog knows no such group. */

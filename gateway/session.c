@@ -1,5 +1,7 @@
 #include "gateway/session_int.h"
 
+#include "gateway/trace.h"
+
 static struct gw_session *
 session_new(struct gw_worker *w, struct stream *stream)
 {
@@ -70,6 +72,19 @@ dispatch(struct gw_session *s, uint8_t type, struct str body)
 	}
 }
 
+/* What a statement writes it must have read exactly. */
+static enum cl_consistency
+consistency_of(const struct gw_derived *d, const struct gw_portal *p)
+{
+	const struct sql_prepared *pr = p->plan->prepared;
+
+	if (strcmp(d->consistency, "all") == 0)
+		return CL_ALL;
+	if (strcmp(d->consistency, "one") == 0 && !pr->writes)
+		return CL_ONE;
+	return CL_QUORUM;
+}
+
 void
 gw_session_begin(struct gw_session *s, struct gw_portal *p)
 {
@@ -83,6 +98,10 @@ gw_session_begin(struct gw_session *s, struct gw_portal *p)
 	p->stmt.cancel = NULL; /* a cancel is the fiber's */
 	p->stmt.as_role = s->superuser ? 0 : s->role;
 	p->stmt.row_max = s->w->conf->row_size_max;
+	p->stmt.consistency = consistency_of(d, p);
+	if (d->trace && !s->trace)
+		s->trace = gw_trace_new(s->arena, s->world);
+	p->stmt.trace = d->trace ? s->trace : NULL;
 	s->stmt = &p->stmt;
 }
 
@@ -93,6 +112,7 @@ gw_session_end(struct gw_session *s)
 		return;
 	s->running = false;
 	s->stmt = NULL;
+	gw_trace_tell(s->trace, gw_session_notice, s);
 	gw_cancel_busy(s->cancel, false);
 	/* A cancel that came too late is for nobody. */
 	fiber_uncancel(s->fiber);

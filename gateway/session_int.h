@@ -111,9 +111,10 @@ struct gw_session {
 	uint64_t path_version;    /* raised when search_path or USE changes */
 	struct gw_cancel *cancel; /* NULL before authentication */
 	uint32_t pid, secret;
-	bool running;         /* a statement: a cancel is for it */
-	struct gw_stmt *stmt; /* that statement's; NULL between two */
-	struct gw_ops ops;    /* operation ids */
+	bool running;           /* a statement: a cancel is for it */
+	struct gw_stmt *stmt;   /* that statement's; NULL between two */
+	struct gw_trace *trace; /* NULL before it was first wanted */
+	struct gw_ops ops;      /* operation ids */
 	uint32_t role;
 	struct str user;
 	bool superuser;

@@ -108,6 +108,7 @@ derive(struct gw_settings *s)
 	d->read_only = on(s, "transaction_read_only");
 	d->search_path = now(s, "search_path");
 	d->consistency = now(s, "skaidb.consistency");
+	d->trace = on(s, "skaidb.trace");
 }
 
 struct gw_settings *

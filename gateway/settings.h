@@ -23,6 +23,7 @@ struct gw_derived {
 	bool read_only; /* of the present transaction */
 	const char *search_path;
 	const char *consistency; /* "one", "quorum", "all" */
+	bool trace;
 };
 
 /* Facts that some read-only parameters show. */

@@ -419,6 +419,8 @@ const struct setting gw_setting_table[] = {
 	"Sets the session user name."),
     ENUM("skaidb.consistency", "quorum", 0, "one,quorum,all",
 	"Sets how many copies a read takes into account."),
+    BOOL("skaidb.trace", "off",
+	"Shows each request to a node as a notice after the statement."),
     {"standard_conforming_strings", SETTING_BOOL, "on", SETTING_REPORT, 0, 0,
 	NULL, check_strings,
 	"Causes '...' strings to treat backslashes literally."},

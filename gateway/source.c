@@ -6,7 +6,7 @@
 #include "cluster/row.h"
 #include "expr/table.h"
 #include "gateway/propose.h"
-#include "gateway/route.h"
+#include "gateway/trace.h"
 #include "gateway/worker.h"
 
 struct gw_source *
@@ -106,14 +106,47 @@ gw_source_row(struct gw_source *src, struct arena *a,
 	return ex_test(&ctx, in->filter, found);
 }
 
+bool
+gw_source_elsewhere(enum cl_refusal reason)
+{
+	return reason == CL_REFUSE_LEADER || reason == CL_REFUSE_EPOCH ||
+	       reason == CL_REFUSE_STOPPING;
+}
+
+bool
+gw_source_hint(const struct cl_group_at *list, uint32_t n,
+    const struct gw_route *group, uint32_t *leader)
+{
+	*leader = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (list[i].placement != group->placement ||
+		    list[i].slot != group->slot)
+			continue;
+		if (list[i].epoch == group->epoch)
+			*leader = list[i].leader;
+		return true;
+	}
+	return false;
+}
+
 /* ---- reads by key ---- */
 
 /* One READ to one node. */
 struct batch {
 	struct gw_peer *peer;
+	uint32_t member;
 	struct cl_read msg;
 	size_t *keys; /* whose keys the points are */
 	struct gw_call call;
+	uint64_t sent_us;
+	uint64_t wait_us; /* then others are asked; 0: there are none */
+};
+
+/* How far a key is. */
+struct want {
+	struct gw_aim aim;
+	bool done;
+	bool paused; /* not in the next round */
 };
 
 struct get {
@@ -125,7 +158,7 @@ struct get {
 	struct sql_row *rows;
 	bool *found;
 
-	bool *done;
+	struct want *wants;
 	size_t left;
 	struct cond wake;
 	struct batch **batches;
@@ -156,30 +189,74 @@ get_batch(struct get *g, struct arena *a, struct gw_peer *peer)
 	if (max > g->left)
 		max = (uint32_t)g->left;
 	b->peer = peer;
+	b->msg.consistency = (uint8_t)g->src->stmt->consistency;
 	b->msg.points = NEW_N(a, struct cl_point, max);
 	b->keys = NEW_N(a, size_t, max);
 	g->batches[g->n_batches++] = b;
 	return b;
 }
 
+static void
+get_why(struct get *g, const char *why)
+{
+	if (why && !(g->why && strcmp(why, g->why) == 0))
+		g->why = arena_strdup(g->arena, why);
+}
+
+/* The member whose turn it is for key i, passing over those that are known to
+ * be away; NULL, and the key pauses, when none is left. */
+static struct gw_peer *
+get_aim(struct get *g, size_t i, const struct gw_route *to)
+{
+	struct gw_worker *w = g->src->stmt->worker;
+	const struct cl_catalog *now = gw_catalog_now(w->catalog);
+	struct want *want = &g->wants[i];
+
+	do {
+		struct gw_peer *peer = gw_peers_member(
+		    w->peers, now, gw_aim_at(&want->aim, w->leaders, to));
+
+		if (peer && !(to->n > 1 && gw_peer_lost(peer, CL_MSG_READ)))
+			return peer;
+		get_why(g, peer ? gw_peer_why(peer) : "is not in the catalog");
+	} while (gw_aim_missed(&want->aim, w->leaders, to, true));
+	want->paused = true;
+	return NULL;
+}
+
+static void
+batch_wait(const struct get *g, struct batch *b, const struct gw_aim *aim)
+{
+	uint64_t us = g->src->stmt->worker->conf->answer_us
+		      << (aim->rounds < 3 ? aim->rounds : 3);
+
+	if (us > b->wait_us)
+		b->wait_us = us;
+}
+
 /* Puts key i into the batch of the node that serves it. */
 static void
 get_route(struct get *g, struct arena *a, size_t i)
 {
-	struct gw_worker *w = g->src->stmt->worker;
-	const struct cl_catalog *now = gw_catalog_now(w->catalog);
-	struct gw_peer *peer = NULL;
+	struct gw_peer *peer;
 	struct gw_route to;
 	struct batch *b;
 	struct buf key;
 
-	if (gw_route_row(now, g->what->table, g->keys[i], &to))
-		peer = gw_peers_member(w->peers, now, to.leader);
-	if (!peer) {
+	if (!gw_route_row(gw_catalog_now(g->src->stmt->worker->catalog),
+		g->what->table, g->keys[i], &to)) {
 		g->why = "the catalog knows no node for the slot";
+		g->wants[i].aim.rounds++;
+		g->wants[i].paused = true;
 		return;
 	}
+	peer = get_aim(g, i, &to);
+	if (!peer)
+		return;
 	b = get_batch(g, a, peer);
+	b->member = g->wants[i].aim.asked;
+	if (to.n > 1)
+		batch_wait(g, b, &g->wants[i].aim);
 	buf_init(&key, a);
 	ex_table_row_key(&key, g->what->table, to.slot, g->keys[i]);
 	b->keys[b->msg.n_points] = i;
@@ -187,64 +264,163 @@ get_route(struct get *g, struct arena *a, size_t i)
 	    (struct cl_point){to.placement, to.slot, to.epoch, buf_view(&key)};
 }
 
+/* The group of the batch's k-th key by now. */
+static bool
+batch_group(
+    const struct get *g, const struct batch *b, uint32_t k, struct gw_route *to)
+{
+	return gw_route_slot(gw_catalog_now(g->src->stmt->worker->catalog),
+	    b->msg.points[k].placement, b->msg.points[k].slot, to);
+}
+
 /* A node may answer only the first points, when rows are large. */
 static struct err *
 get_take(struct get *g, const struct batch *b, const struct cl_rows *in)
 {
+	struct gw_leaders *l = g->src->stmt->worker->leaders;
+
 	if (in->n_rows > b->msg.n_points)
 		return ERR(g->arena, ERRCODE_PROTOCOL_VIOLATION,
 		    "a node sent more rows than were asked for");
 	for (uint32_t r = 0; r < in->n_rows; r++) {
 		size_t i = b->keys[r];
+		struct gw_route to;
 		struct gw_row_in row = {
 		    g->what, g->keys[i], in->rows[r].value, g->what->filter};
 
 		TRY(gw_source_row(
 		    g->src, g->arena, &row, &g->rows[i], &g->found[i]));
-		g->done[i] = true;
+		if (batch_group(g, b, r, &to))
+			gw_aim_served(&g->wants[i].aim, l, &to);
+		g->wants[i].done = true;
 		g->left--;
 	}
 	return NULL;
+}
+
+/* The refusal says that the batch's k-th group is led elsewhere. */
+static bool
+batch_listed(const struct get *g, const struct batch *b, uint32_t k)
+{
+	const struct cl_rows *in = b->call.reply;
+	struct gw_route to;
+	uint32_t hint;
+
+	return b->call.result == GW_OK && batch_group(g, b, k, &to) &&
+	       gw_source_hint(in->elsewhere, in->n_elsewhere, &to, &hint);
+}
+
+/* The node did not serve the k-th key: where that one goes next. `listed`: its
+ * refusal names groups of this batch. */
+static void
+get_missed(struct get *g, const struct batch *b, uint32_t k, bool listed)
+{
+	struct gw_leaders *l = g->src->stmt->worker->leaders;
+	const struct cl_rows *in = b->call.reply;
+	struct want *want = &g->wants[b->keys[k]];
+	struct gw_route to;
+	uint32_t hint;
+
+	want->paused = true;
+	if (!batch_group(g, b, k, &to))
+		want->aim.rounds++;
+	else if (b->call.result != GW_OK)
+		want->paused = !gw_aim_missed(
+		    &want->aim, l, &to, gw_peer_lost(b->peer, CL_MSG_READ));
+	else if (!gw_source_elsewhere((enum cl_refusal)in->reason))
+		gw_aim_wait(&want->aim);
+	else if (gw_source_hint(in->elsewhere, in->n_elsewhere, &to, &hint) ||
+		 !listed)
+		want->paused = !gw_aim_refused(&want->aim, l, &to, hint);
+	else
+		/* Others in the request are led elsewhere, this one is not. */
+		want->paused = false;
+}
+
+static void
+get_missed_all(struct get *g, const struct batch *b)
+{
+	bool listed = false;
+
+	for (uint32_t k = 0; k < b->msg.n_points && !listed; k++)
+		listed = batch_listed(g, b, k);
+	for (uint32_t k = 0; k < b->msg.n_points; k++)
+		get_missed(g, b, k, listed);
+}
+
+static void
+get_trace(const struct get *g, const struct batch *b)
+{
+	uint16_t slot = b->msg.points[0].slot;
+	struct gw_span span = {.call = &b->call,
+	    .begun_us = b->sent_us,
+	    .node = b->member,
+	    .placement = g->what->table->placement,
+	    .slot = slot,
+	    .n_slots = 1};
+
+	if (!g->src->stmt->trace)
+		return;
+	for (uint32_t i = 1; i < b->msg.n_points; i++)
+		span.n_slots +=
+		    b->msg.points[i].slot != b->msg.points[i - 1].slot;
+	gw_trace_add(g->src->stmt->trace, &span);
+}
+
+static uint64_t
+batch_deadline(const struct get *g, const struct batch *b)
+{
+	uint64_t deadline = g->src->stmt->deadline_us;
+
+	return b->wait_us && b->sent_us + b->wait_us < deadline
+		   ? b->sent_us + b->wait_us
+		   : deadline;
 }
 
 static struct err *
 get_answer(struct get *g, struct batch *b)
 {
 	struct gw_stmt *stmt = g->src->stmt;
-	const struct cl_rows *in;
+	enum gw_result r = gw_call_wait(&b->call, batch_deadline(g, b));
+	const struct cl_rows *in = b->call.reply;
 
-	if (gw_call_wait(&b->call, stmt->deadline_us) == GW_FAILED)
+	get_trace(g, b);
+	if (r == GW_FAILED)
 		return gw_source_failure(g->arena, b->call.failure);
-	in = b->call.reply;
-	if (b->call.result != GW_OK) {
+	if (r == GW_OK && b->call.reply_kind != CL_MSG_ROWS) {
+		g->why = "a node answered with a message of another kind";
+		b->call.result = GW_UNKNOWN;
+	} else if (r != GW_OK) {
 		/* A slow answer at the deadline is a statement timeout. */
 		if (world_mono_us(stmt->worker->world) < stmt->deadline_us)
 			g->why = b->call.why;
-	} else if (b->call.reply_kind != CL_MSG_ROWS) {
-		g->why = "a node answered with a message of another kind";
 	} else if (in->reason == CL_REFUSE_DROPPED) {
 		stmt->stale = true;
 		return ERR(g->arena, ERRCODE_UNDEFINED_TABLE,
 		    "the table was dropped while the statement ran");
 	} else if (in->reason) {
 		metric_inc(M_GW_REFUSED);
-		g->why = gw_refusal_text(in->reason);
-	} else {
+		g->why = gw_refusal_text((enum cl_refusal)in->reason);
+	} else if (in->n_rows) {
 		return get_take(g, b, in);
+	} else {
+		g->why = "a node sent none of the rows";
 	}
+	get_missed_all(g, b);
 	return NULL;
 }
 
-/* Asks for everything still missing, once. */
+/* Asks for everything still missing that does not pause, once. */
 static struct err *
 get_round(struct get *g, struct arena *a)
 {
+	struct world *w = g->src->stmt->worker->world;
 	struct err *e = NULL;
 
 	g->batches = NULL;
 	g->n_batches = g->cap_batches = 0;
 	for (size_t i = 0; i < g->n; i++) {
-		if (!g->done[i])
+		if (!g->wants[i].done && !g->wants[i].paused)
 			get_route(g, a, i);
 	}
 	for (size_t i = 0; i < g->n_batches; i++) {
@@ -253,6 +429,7 @@ get_round(struct get *g, struct arena *a)
 		/* Values point into the reply. */
 		b->call.arena = g->arena;
 		b->call.wake = &g->wake;
+		b->sent_us = world_mono_us(w);
 		gw_call_begin(b->peer, &b->call, CL_MSG_READ, &b->msg);
 	}
 	/* All of them, also after an error: they lie in the round's arena. */
@@ -267,18 +444,47 @@ get_round(struct get *g, struct arena *a)
 	return e;
 }
 
-/* Before the next round: NULL when it may begin. */
+/* Before the next round: NULL when it may begin. At once, as long as there is a
+ * key that another node may serve. */
 static struct err *
-get_pause(struct get *g, bool progress, unsigned *tries)
+get_pause(struct get *g)
 {
 	struct gw_stmt *stmt = g->src->stmt;
+	unsigned pace = 1;
 
-	*tries = progress ? 0 : *tries + 1;
-	if (progress || gw_stmt_backoff(stmt, *tries))
+	for (size_t i = 0; i < g->n; i++) {
+		const struct want *want = &g->wants[i];
+
+		if (want->done)
+			continue;
+		if (!want->paused)
+			return gw_stmt_check(stmt, g->arena);
+		if (gw_aim_pace(&want->aim) > pace)
+			pace = gw_aim_pace(&want->aim);
+	}
+	for (size_t i = 0; i < g->n; i++)
+		g->wants[i].paused = false;
+	if (gw_stmt_backoff(stmt, pace) &&
+	    world_mono_us(stmt->worker->world) < stmt->deadline_us)
 		return gw_stmt_check(stmt, g->arena);
 	if (g->why)
 		return gw_stmt_unreached(stmt, g->arena, g->why);
 	return gw_stmt_check(stmt, g->arena);
+}
+
+static void
+get_begin(struct get *g)
+{
+	struct gw_stmt *stmt = g->src->stmt;
+	struct world *w = stmt->worker->world;
+	bool any = stmt->consistency == CL_ONE;
+	uint32_t spread = any ? (uint32_t)world_random_below(w, 1u << 16) : 0;
+
+	memset(g->found, 0, g->n * sizeof *g->found);
+	g->wants = NEW_N(g->arena, struct want, g->n + 1);
+	for (size_t i = 0; any && i < g->n; i++)
+		g->wants[i].aim = (struct gw_aim){.any = any, .spread = spread};
+	cond_init(&g->wake, w);
 }
 
 static struct err *
@@ -290,18 +496,15 @@ source_get(struct sql_source *s, struct arena *a,
 	struct get g = {src, a, what, keys, n, rows, found, .left = n};
 	struct err *e = NULL;
 
-	memset(found, 0, n * sizeof *found);
 	TRY(gw_may_use(src->stmt, a, what->table));
-	g.done = NEW_N(a, bool, n + 1);
-	cond_init(&g.wake, src->stmt->worker->world);
-	for (unsigned tries = 0; g.left && !e;) {
+	get_begin(&g);
+	while (g.left && !e) {
 		struct arena *round = arena_new(a, "read");
-		size_t before = g.left;
 
 		e = get_round(&g, round);
 		arena_free(round);
 		if (!e && g.left)
-			e = get_pause(&g, g.left < before, &tries);
+			e = get_pause(&g);
 	}
 	return e;
 }

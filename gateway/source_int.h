@@ -4,6 +4,7 @@
 #define GATEWAY_SOURCE_INT_H
 
 #include "cluster/msg.h"
+#include "gateway/route.h"
 #include "gateway/source.h"
 
 #define GW_SOURCE_MAGIC 0x73726365u
@@ -33,6 +34,12 @@ struct err *gw_source_fresh(
     struct gw_source *src, struct arena *a, const struct cl_table *t);
 /* An error that a node answered with. */
 struct err *gw_source_failure(struct arena *a, const struct cl_fail *f);
+/* A refusal for which another member may be asked. */
+bool gw_source_elsewhere(enum cl_refusal reason);
+/* Is the group in a refusal's list of those led by others? *leader is who leads
+ * it, 0 when not known. */
+bool gw_source_hint(const struct cl_group_at *list, uint32_t n,
+    const struct gw_route *group, uint32_t *leader);
 
 struct err *gw_scan_open(struct sql_source *s, struct arena *a,
     const struct sql_scan_req *what, struct sql_scan **out);

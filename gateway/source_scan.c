@@ -1,7 +1,7 @@
 /* Scans: one feed per leading node over the slots that it leads, pages pulled
  * one ahead of the reader, merged by key.  A node keeps nothing between pages,
- * so a feed survives a restarted node; when the slot map has moved on, what a
- * feed had left is shared out anew. */
+ * so a feed survives a restarted node; when slots have moved or are led by
+ * others, or the node is away, what a feed had left is shared out anew. */
 #include "gateway/access.h"
 #include "gateway/source_int.h"
 
@@ -10,7 +10,7 @@
 #include "cluster/key.h"
 #include "expr/table.h"
 #include "gateway/propose.h"
-#include "gateway/route.h"
+#include "gateway/trace.h"
 #include "gateway/worker.h"
 
 struct page {
@@ -30,11 +30,20 @@ struct feed {
 	struct page cur, ahead;
 	struct gw_call call;
 	struct arena *call_arena; /* with a call under way */
-	bool done;                /* no more pages to ask for */
-	bool queued;              /* in the heap */
-	unsigned tries;
+	struct gw_peer *peer;     /* that it goes to */
+	uint64_t sent_us;
+	bool done;   /* no more pages to ask for */
+	bool queued; /* in the heap */
+	bool failed; /* since its last page: look again whom to ask */
+	bool others; /* some slot has other members */
 	uint64_t retry_us;
 	uint64_t count;
+};
+
+/* Where a slot's part of the scan goes. */
+struct whom {
+	struct gw_aim aim;
+	bool paused; /* not before the feed's retry_us */
 };
 
 struct sql_scan {
@@ -43,6 +52,8 @@ struct sql_scan {
 	const struct sql_scan_req *what;
 	struct str filter; /* encoded; empty once nodes could not take it */
 	bool local_filter;
+	struct whom *whom; /* by slot */
+	uint32_t n_whom;
 	struct feed **feeds;
 	size_t n, cap;
 	struct feed **heap; /* feeds with a row, the first one on top */
@@ -123,7 +134,6 @@ feed_new(struct sql_scan *sc, uint32_t leader, struct str start, struct str end)
 {
 	const struct sql_scan_req *what = sc->what;
 	struct feed *st = NEW(sc->arena, struct feed);
-	uint32_t slots = cl_catalog_cluster(sc->src->stmt->catalog)->slots;
 
 	st->scan = sc;
 	st->leader = leader;
@@ -131,7 +141,8 @@ feed_new(struct sql_scan *sc, uint32_t leader, struct str start, struct str end)
 	buf_init(&st->last, sc->arena);
 	st->msg.placement = what->table->placement;
 	st->msg.table = what->table->id;
-	st->msg.slots = NEW_N(sc->arena, struct cl_slot_ref, slots);
+	st->msg.consistency = (uint8_t)sc->src->stmt->consistency;
+	st->msg.slots = NEW_N(sc->arena, struct cl_slot_ref, sc->n_whom);
 	st->msg.start = start;
 	st->msg.end = end;
 	st->msg.flags = scan_flags(sc);
@@ -147,43 +158,75 @@ feed_new(struct sql_scan *sc, uint32_t leader, struct str start, struct str end)
 	return st;
 }
 
-/* Shares slots out to the nodes that lead them now; feeds from the first-th
+static bool
+scan_route(const struct sql_scan *sc, uint16_t slot, struct gw_route *to)
+{
+	return gw_route_slot(gw_catalog_now(sc->src->stmt->worker->catalog),
+	    sc->what->table->placement, slot, to);
+}
+
+/* Who is to be asked for a slot now; 0, with *to empty, when the catalog does
+ * not know. */
+static uint32_t
+scan_whom(struct sql_scan *sc, uint16_t slot, struct gw_route *to)
+{
+	*to = (struct gw_route){.epoch = 0};
+	if (!scan_route(sc, slot, to))
+		return 0;
+	return gw_aim_at(
+	    &sc->whom[slot].aim, sc->src->stmt->worker->leaders, to);
+}
+
+/* A feed that may take more slots that `leader` serves. */
+static struct feed *
+feed_open(const struct sql_scan *sc, size_t first, uint32_t leader, bool paused)
+{
+	for (size_t i = first; i < sc->n; i++) {
+		struct feed *st = sc->feeds[i];
+
+		if (st->leader == leader && st->failed == paused)
+			return st;
+	}
+	return NULL;
+}
+
+/* Shares slots out to the nodes that serve them now; feeds from the first-th
  * on are open for more slots. */
 static void
 share_slot(struct sql_scan *sc, size_t first, uint16_t slot, struct str start,
     struct str end)
 {
-	const struct cl_catalog *now =
-	    gw_catalog_now(sc->src->stmt->worker->catalog);
-	struct gw_route to = {.epoch = 0};
-	struct feed *st = NULL;
-
+	struct gw_route to;
 	/* Unknown: a feed of its own that asks again. */
-	if (!gw_route_slot(now, sc->what->table->placement, slot, &to))
-		to.leader = 0;
-	for (size_t i = first; i < sc->n && !st; i++) {
-		if (sc->feeds[i]->leader == to.leader)
-			st = sc->feeds[i];
+	uint32_t leader = scan_whom(sc, slot, &to);
+	struct whom *whom = &sc->whom[slot];
+	struct feed *st = feed_open(sc, first, leader, whom->paused);
+
+	if (!st) {
+		st = feed_new(sc, leader, start, end);
+		if (whom->paused) {
+			st->failed = true;
+			st->retry_us = gw_stmt_retry_at(
+			    sc->src->stmt, gw_aim_pace(&whom->aim));
+		}
 	}
-	if (!st)
-		st = feed_new(sc, to.leader, start, end);
+	whom->paused = false;
+	st->others |= to.n > 1;
 	st->msg.slots[st->msg.n_slots++] = (struct cl_slot_ref){slot, to.epoch};
 }
 
-/* True when the slot map no longer says what the feed was made from. */
+/* True when the slots are to be asked for elsewhere than the feed does. */
 static bool
 feed_moved(const struct feed *st)
 {
-	const struct cl_catalog *now =
-	    gw_catalog_now(st->scan->src->stmt->worker->catalog);
 	struct gw_route to;
 
 	for (uint32_t i = 0; i < st->msg.n_slots; i++) {
-		if (!gw_route_slot(
-			now, st->msg.placement, st->msg.slots[i].slot, &to))
-			continue;
-		if (to.leader != st->leader ||
-		    to.epoch != st->msg.slots[i].epoch)
+		uint32_t leader =
+		    scan_whom(st->scan, st->msg.slots[i].slot, &to);
+
+		if (leader && (leader != st->leader ||
+				  to.epoch != st->msg.slots[i].epoch))
 			return true;
 	}
 	return false;
@@ -256,6 +299,7 @@ feed_ask(struct feed *st)
 	struct gw_worker *w = sc->src->stmt->worker;
 	struct gw_peer *peer =
 	    gw_peers_member(w->peers, gw_catalog_now(w->catalog), st->leader);
+	bool lost = peer && st->others && gw_peer_lost(peer, CL_MSG_SCAN);
 	struct call_home *home;
 	struct buf scan;
 
@@ -264,10 +308,14 @@ feed_ask(struct feed *st)
 	*home = (struct call_home){st, st->call_arena};
 	arena_cleanup(st->call_arena, call_cleanup, home);
 	st->call = (struct gw_call){.arena = st->call_arena, .wake = &sc->wake};
-	if (!peer) {
+	st->peer = peer;
+	st->sent_us = world_mono_us(w->world);
+	if (!peer || lost) {
+		st->call.kind = CL_MSG_SCAN;
 		st->call.state = GW_CALL_DONE;
 		st->call.result = GW_NOT_SENT;
-		st->call.why = "the catalog knows no node for the slot";
+		st->call.why = lost ? "cannot be reached"
+				    : "the catalog knows no node for the slot";
 		return;
 	}
 	if (!st->resumed) {
@@ -290,25 +338,119 @@ feed_pull(struct feed *st)
 	if (st->done || st->call_arena || st->ahead.arena ||
 	    world_mono_us(w) < st->retry_us)
 		return;
-	if (st->tries && feed_moved(st))
+	if (st->failed && feed_moved(st))
 		feed_reroute(st);
 	else
 		feed_ask(st);
 }
 
-static struct err *
-feed_retry(struct feed *st, const char *why)
+/* The call is over and brought nothing: asks again at that time. */
+static void
+feed_retry(struct feed *st, const char *why, uint64_t retry_us)
+{
+	struct sql_scan *sc = st->scan;
+
+	sc->why = arena_strdup(sc->arena, why);
+	st->failed = true;
+	st->retry_us = retry_us;
+	gw_catalog_refresh(sc->src->stmt->worker->catalog);
+	arena_free(st->call_arena);
+	st->call_arena = NULL;
+}
+
+/* What the end of a call says about slot i: false, when that one is to be asked
+ * for after a pause. */
+static bool
+slot_missed(struct feed *st, uint32_t i, bool listed)
+{
+	struct sql_scan *sc = st->scan;
+	struct gw_leaders *l = sc->src->stmt->worker->leaders;
+	const struct cl_page *in = st->call.reply;
+	uint16_t slot = st->msg.slots[i].slot;
+	struct gw_aim *aim = &sc->whom[slot].aim;
+	struct gw_route to;
+	uint32_t hint;
+
+	if (!scan_route(sc, slot, &to)) {
+		aim->rounds++;
+		return false;
+	}
+	if (st->call.result != GW_OK)
+		return gw_aim_missed(aim, l, &to,
+		    !st->peer || gw_peer_lost(st->peer, CL_MSG_SCAN));
+	if (!gw_source_elsewhere((enum cl_refusal)in->reason)) {
+		gw_aim_wait(aim);
+		return false;
+	}
+	if (gw_source_hint(in->elsewhere, in->n_elsewhere, &to, &hint) ||
+	    !listed)
+		return gw_aim_refused(aim, l, &to, hint);
+	/* Others in the request are led elsewhere, this one is not. */
+	return true;
+}
+
+/* The refusal names slots of this feed. */
+static bool
+feed_listed(const struct feed *st)
+{
+	const struct cl_page *in = st->call.reply;
+	struct gw_route to;
+	uint32_t hint;
+
+	if (st->call.result != GW_OK)
+		return false;
+	for (uint32_t i = 0; i < st->msg.n_slots; i++) {
+		if (scan_route(st->scan, st->msg.slots[i].slot, &to) &&
+		    gw_source_hint(in->elsewhere, in->n_elsewhere, &to, &hint))
+			return true;
+	}
+	return false;
+}
+
+/* The node did not serve the feed: other nodes may, some of its slots at once
+ * and some after a pause. */
+static void
+feed_missed(struct feed *st, const char *why)
 {
 	struct sql_scan *sc = st->scan;
 	struct gw_stmt *stmt = sc->src->stmt;
+	uint64_t now = world_mono_us(stmt->worker->world);
+	bool listed = feed_listed(st);
+	uint32_t paused = 0;
+	unsigned pace = 1;
 
-	sc->why = arena_strdup(sc->arena, why);
-	st->tries++;
-	st->retry_us = gw_stmt_retry_at(stmt, st->tries);
-	gw_catalog_refresh(stmt->worker->catalog);
-	arena_free(st->call_arena);
-	st->call_arena = NULL;
-	return NULL;
+	for (uint32_t i = 0; i < st->msg.n_slots; i++) {
+		struct whom *whom = &sc->whom[st->msg.slots[i].slot];
+
+		whom->paused = !slot_missed(st, i, listed);
+		if (whom->paused && gw_aim_pace(&whom->aim) > pace)
+			pace = gw_aim_pace(&whom->aim);
+		paused += whom->paused;
+	}
+	if (paused == st->msg.n_slots) {
+		for (uint32_t i = 0; i < st->msg.n_slots; i++)
+			sc->whom[st->msg.slots[i].slot].paused = false;
+		feed_retry(st, why, gw_stmt_retry_at(stmt, pace));
+		return;
+	}
+	feed_retry(st, why, now);
+	feed_reroute(st);
+}
+
+/* The node answered for these slots. */
+static void
+feed_served(struct feed *st)
+{
+	struct sql_scan *sc = st->scan;
+	struct gw_leaders *l = sc->src->stmt->worker->leaders;
+	struct gw_route to;
+
+	for (uint32_t i = 0; i < st->msg.n_slots; i++) {
+		uint16_t slot = st->msg.slots[i].slot;
+
+		if (scan_route(sc, slot, &to))
+			gw_aim_served(&sc->whom[slot].aim, l, &to);
+	}
 }
 
 /* A node does not know a function of the filter: filter here. Nothing of this
@@ -325,7 +467,9 @@ feed_failed(struct feed *st)
 	st->msg.filter = STR_NONE;
 	st->msg.limit = 0;
 	st->msg.flags = scan_flags(sc);
-	return feed_retry(st, "a node could not evaluate the filter");
+	feed_retry(st, "a node could not evaluate the filter",
+	    gw_stmt_retry_at(sc->src->stmt, 1));
+	return NULL;
 }
 
 /* Is this the slot of a row that the feed asked for? */
@@ -367,8 +511,10 @@ feed_take(struct feed *st, const struct cl_page *in)
 	TRY(page_check(st, st->scan->arena, in));
 	metric_inc(M_GW_PAGES);
 	gw_stmt_progress(st->scan->src->stmt);
+	if (st->failed || !st->resumed)
+		feed_served(st);
 	st->call_arena = NULL;
-	st->tries = 0;
+	st->failed = false;
 	st->count += in->count;
 	st->done = in->done;
 	st->resumed = true;
@@ -384,6 +530,37 @@ feed_take(struct feed *st, const struct cl_page *in)
 	return NULL;
 }
 
+static void
+feed_trace(const struct feed *st)
+{
+	struct gw_span span = {.call = &st->call,
+	    .begun_us = st->sent_us,
+	    .node = st->leader,
+	    .placement = st->msg.placement,
+	    .slot = st->msg.slots[0].slot,
+	    .n_slots = st->msg.n_slots};
+
+	gw_trace_add(st->scan->src->stmt->trace, &span);
+}
+
+/* A refusal of the page. */
+static struct err *
+feed_refused(struct feed *st, enum cl_refusal reason)
+{
+	struct sql_scan *sc = st->scan;
+
+	if (reason == CL_REFUSE_DROPPED) {
+		sc->src->stmt->stale = true;
+		return ERR(sc->arena, ERRCODE_UNDEFINED_TABLE,
+		    "the table was dropped while the statement ran");
+	}
+	if (reason == CL_REFUSE_CATALOG)
+		TRY(gw_source_fresh(sc->src, sc->arena, sc->what->table));
+	metric_inc(M_GW_REFUSED);
+	feed_missed(st, gw_refusal_text(reason));
+	return NULL;
+}
+
 /* Takes note of what arrived. */
 static struct err *
 feed_poll(struct feed *st)
@@ -392,24 +569,19 @@ feed_poll(struct feed *st)
 
 	if (!st->call_arena || st->call.state != GW_CALL_DONE)
 		return NULL;
+	feed_trace(st);
 	if (st->call.result == GW_FAILED)
 		return feed_failed(st);
-	if (st->call.result != GW_OK)
-		return feed_retry(st, st->call.why);
-	if (st->call.reply_kind != CL_MSG_PAGE)
-		return feed_retry(st, "answered with another kind");
-	if (in->reason == CL_REFUSE_DROPPED) {
-		st->scan->src->stmt->stale = true;
-		return ERR(st->scan->arena, ERRCODE_UNDEFINED_TABLE,
-		    "the table was dropped while the statement ran");
+	if (st->call.result == GW_OK && st->call.reply_kind != CL_MSG_PAGE) {
+		st->call.result = GW_UNKNOWN;
+		st->call.why = "answered with another kind";
 	}
-	if (in->reason == CL_REFUSE_CATALOG)
-		TRY(gw_source_fresh(
-		    st->scan->src, st->scan->arena, st->scan->what->table));
-	if (in->reason) {
-		metric_inc(M_GW_REFUSED);
-		return feed_retry(st, gw_refusal_text(in->reason));
+	if (st->call.result != GW_OK) {
+		feed_missed(st, st->call.why);
+		return NULL;
 	}
+	if (in->reason)
+		return feed_refused(st, (enum cl_refusal)in->reason);
 	return feed_take(st, in);
 }
 
@@ -539,7 +711,7 @@ scan_late(struct sql_scan *sc, struct arena *a)
 	for (size_t i = 0; i < sc->n && sc->why; i++) {
 		const struct feed *st = sc->feeds[i];
 
-		if (!st->done && st->tries)
+		if (!st->done && st->failed)
 			return gw_stmt_unreached(sc->src->stmt, a, sc->why);
 	}
 	return gw_stmt_check(sc->src->stmt, a);
@@ -557,6 +729,23 @@ scan_wait(struct sql_scan *sc, struct arena *a)
 	if (world_mono_us(stmt->worker->world) >= stmt->deadline_us)
 		return scan_late(sc, a);
 	return NULL;
+}
+
+/* With consistency ONE any member answers: scans are spread over them. */
+static void
+scan_aim(struct sql_scan *sc, uint32_t n_slots)
+{
+	struct gw_stmt *stmt = sc->src->stmt;
+	uint32_t spread;
+
+	sc->whom = NEW_N(sc->arena, struct whom, n_slots);
+	sc->n_whom = n_slots;
+	if (stmt->consistency != CL_ONE)
+		return;
+	spread = (uint32_t)world_random_below(stmt->worker->world, 1u << 16);
+	for (uint32_t i = 0; i < n_slots; i++)
+		sc->whom[i].aim =
+		    (struct gw_aim){.any = true, .spread = spread};
 }
 
 static struct err *
@@ -586,6 +775,7 @@ scan_new(struct gw_source *src, struct arena *a,
 	if (!p)
 		return gw_stmt_unreached(src->stmt, a,
 		    "The catalog has no placement of the table yet.");
+	scan_aim(sc, p->n_slots);
 	for (uint32_t slot = 0; slot < p->n_slots; slot++)
 		share_slot(sc, 0, (uint16_t)slot, what->start, what->end);
 	return NULL;

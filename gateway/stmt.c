@@ -29,6 +29,8 @@ gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
 	s->end_us = timeout_us ? now + timeout_us : WORLD_FOREVER;
 	gw_stmt_progress(s);
 	s->yield_us = now + TURN_US;
+	s->consistency = CL_QUORUM;
+	s->trace = NULL;
 	s->stale = false;
 	s->applied = 0;
 	/* A block belongs to one statement, so that its rows meet. */

@@ -5,7 +5,9 @@
 
 #include "base/err.h"
 #include "cluster/catalog.h"
+#include "cluster/msg.h"
 
+struct gw_trace;
 struct gw_worker;
 
 /* Of one client session; gw_ops_init gives it its never reused id. */
@@ -37,6 +39,9 @@ struct gw_stmt {
 	uint32_t as_role;   /* whose rights count; 0: no check (superusers,
 			     * internal work) */
 
+	enum cl_consistency consistency; /* of its reads */
+	struct gw_trace *trace;          /* NULL: nobody wants to know */
+
 	uint64_t yield_us; /* when long computing lets others run again */
 
 	/* Out. */
@@ -46,8 +51,9 @@ struct gw_stmt {
 };
 
 void gw_ops_init(struct gw_ops *ops, struct gw_worker *w);
-/* Fills everything but row_max and cancel, and starts a new hidden-key block.
- * `timeout_us` bounds the whole statement, 0 = not at all. */
+/* Fills everything but row_max and cancel (reads are CL_QUORUM, without a
+ * trace), and starts a new hidden-key block. `timeout_us` bounds the whole
+ * statement, 0 = not at all. */
 void gw_stmt_begin(struct gw_stmt *s, struct gw_worker *w, struct gw_ops *ops,
     const struct cl_catalog *catalog, uint64_t timeout_us);
 /* The statement has got ahead: rows were written, a page came, the client took

@@ -16,6 +16,7 @@ gw_conf_defaults(struct gw_conf *c)
 {
 	*c = (struct gw_conf){
 	    .statement_timeout_us = 30u * 1000000u,
+	    .answer_us = 2u * 1000000u,
 	    .row_size_max = 1u << 20,
 	    .sessions_max = 1000,
 	    .session_memory = 512u << 20,
@@ -60,7 +61,8 @@ gw_worker_new(
 	list_init(&k->cancels);
 	secret_make(k);
 	k->peers = gw_peers_new(w, &conf->peer);
-	k->catalog = gw_catalog_start(w, k->peers, conf->seeds);
+	k->leaders = gw_leaders_new(w->arena);
+	k->catalog = gw_catalog_start(w, k->peers, k->leaders, conf->seeds);
 	return k;
 }
 

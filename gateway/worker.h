@@ -5,6 +5,7 @@
 #define GATEWAY_WORKER_H
 
 #include "gateway/catalog.h"
+#include "gateway/leaders.h"
 #include "gateway/peer.h"
 
 struct stream;
@@ -14,6 +15,8 @@ struct gw_conf {
 	struct gw_peer_conf peer;
 	uint64_t statement_timeout_us; /* storage.statement_timeout_secs: how
 					* long without progress */
+	uint64_t answer_us; /* how long a send may stay without an answer before
+			     * the next one; doubles */
 	size_t row_size_max;
 	uint32_t sessions_max; /* of one worker */
 	size_t session_memory; /* cap of a session's arena */
@@ -31,6 +34,7 @@ struct gw_worker {
 	struct world *world;
 	const struct gw_conf *conf;
 	struct gw_peers *peers;
+	struct gw_leaders *leaders;
 	struct gw_catalog *catalog;
 	uint32_t index, count; /* which of how many */
 	uint32_t n_pids;       /* handed out so far */

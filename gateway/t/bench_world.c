@@ -44,14 +44,22 @@ void
 bench_run(uint32_t nodes, void (*tune)(struct bench *b),
     void (*body)(struct bench *b))
 {
+	bench_copies(nodes, 1, tune, body);
+}
+
+void
+bench_copies(uint32_t nodes, uint32_t copies, void (*tune)(struct bench *b),
+    void (*body)(struct bench *b))
+{
 	struct run r = {.body = body};
 	struct bench *b = &r.bench;
 	char dir[] = "/tmp/skaidb-gw-XXXXXX";
+	struct fake_shape shape = {dir, nodes, copies};
 
 	MUST(mkdtemp(dir) != NULL);
 	b->world = world_real_new("test", NULL);
 	b->arena = arena_new(b->world->arena, "bench");
-	fake_store_init(&b->store, b->world, dir, nodes);
+	fake_store_init(&b->store, b->world, &shape);
 	gw_conf_defaults(&b->conf);
 	b->conf.seeds = b->store.nodes[0]->addr;
 	b->conf.peer.key = b->store.secret;
@@ -60,8 +68,10 @@ bench_run(uint32_t nodes, void (*tune)(struct bench *b),
 	b->worker = gw_worker_new(b->world, &b->conf, 0, 1);
 	fiber_spawn(b->world, "test", FIBER_STACK_GATEWAY, run_fiber, &r);
 	world_real_run(b->world);
-	for (uint32_t i = 0; i < b->store.n_nodes; i++)
-		net_unlisten(b->world, b->store.nodes[i]->listener);
+	for (uint32_t i = 0; i < b->store.n_nodes; i++) {
+		if (b->store.nodes[i]->listener)
+			net_unlisten(b->world, b->store.nodes[i]->listener);
+	}
 	cl_catalog_unref(b->store.catalog);
 	world_real_free(b->world);
 	(void)rmdir(dir);

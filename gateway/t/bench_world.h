@@ -22,6 +22,9 @@ struct bench {
 /* `tune` may be NULL; it runs before the worker starts. */
 void bench_run(uint32_t nodes, void (*tune)(struct bench *b),
     void (*body)(struct bench *b));
+/* The same with several copies of each row. */
+void bench_copies(uint32_t nodes, uint32_t copies,
+    void (*tune)(struct bench *b), void (*body)(struct bench *b));
 /* A new statement with this deadline, against the newest catalog. */
 void bench_stmt(struct bench *b, uint64_t timeout_us);
 /* Creates table t (id bigint primary key, v text), and returns it as the newest

@@ -183,12 +183,13 @@ static void
 boot(void *arg, struct world *w)
 {
 	struct rig *r = arg;
+	struct fake_shape shape = {"", 1, 1};
 	struct stream *server;
 
 	r->world = w;
 	r->arena = arena_new(w->arena, "test");
 	/* The host is named as its node's address begins. */
-	fake_store_init(&r->store, w, "", 1);
+	fake_store_init(&r->store, w, &shape);
 	gw_conf_defaults(&r->conf);
 	r->conf.seeds = r->store.nodes[0]->addr;
 	r->conf.peer.key = r->store.secret;

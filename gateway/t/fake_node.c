@@ -19,6 +19,13 @@ struct fake_conn {
 	uint64_t poll_request, poll_since;
 };
 
+/* A proposal that waits for fake_release. */
+struct fake_held {
+	struct fake_conn *conn;
+	uint64_t request;
+	const struct cl_propose *m;
+};
+
 /* ---- the store ---- */
 
 static size_t
@@ -224,6 +231,14 @@ fake_node_break(struct fake_node *n)
 		conn_close(LIST_ENTRY(n->conns.next, struct fake_conn, link));
 }
 
+void
+fake_node_stop(struct fake_node *n)
+{
+	net_unlisten(n->store->world, n->listener);
+	n->listener = NULL;
+	fake_node_break(n);
+}
+
 /* ---- handshake ---- */
 
 static void
@@ -314,20 +329,65 @@ catalog_news(struct fake_store *s)
 	}
 }
 
+static bool
+has_copy(const struct cl_slot_map *g, uint32_t member)
+{
+	for (unsigned i = 0; i < g->n; i++) {
+		if (g->members[i] == member)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t
+leader_of(const struct fake_store *s, uint32_t placement, uint16_t slot,
+    const struct cl_slot_map *g)
+{
+	uint32_t m = 0;
+
+	if (placement == CL_PLACEMENT_CATALOG)
+		m = s->catalog_led_by;
+	else if (placement == CL_PLACEMENT_DEFAULT)
+		m = s->led_by[slot];
+	return m && has_copy(g, m) ? m : g->members[0];
+}
+
+/* at->leader: who leads, when that is why. */
 static enum cl_refusal
-refusal(struct fake_node *n, uint32_t placement, uint16_t slot, uint32_t epoch)
+why_refused(struct fake_node *n, struct cl_group_at *at, bool any)
 {
 	const struct cl_placement *p =
-	    cl_catalog_placement(n->store->catalog, placement);
+	    cl_catalog_placement(n->store->catalog, at->placement);
+	const struct cl_slot_map *g;
 
+	at->leader = 0;
 	if (n->refuse) {
 		n->refuse--;
 		return n->reason;
 	}
-	if (!p || slot >= p->n_slots || p->slots[slot].epoch != epoch ||
-	    p->slots[slot].members[0] != n->member)
+	if (!p || at->slot >= p->n_slots ||
+	    p->slots[at->slot].epoch != at->epoch)
 		return CL_REFUSE_EPOCH;
-	return CL_REFUSE_NONE;
+	g = &p->slots[at->slot];
+	if (!has_copy(g, n->member))
+		return CL_REFUSE_EPOCH;
+	at->leader = n->points_at
+			 ? n->points_at
+			 : leader_of(n->store, at->placement, at->slot, g);
+	if (at->leader == n->member || (any && !n->points_at))
+		return CL_REFUSE_NONE;
+	if (n->silent)
+		at->leader = 0;
+	return CL_REFUSE_LEADER;
+}
+
+static enum cl_refusal
+refusal(struct fake_node *n, struct cl_group_at *at, bool any)
+{
+	enum cl_refusal r = why_refused(n, at, any);
+
+	n->n_refused += r != CL_REFUSE_NONE;
+	return r;
 }
 
 static struct cl_proposed *
@@ -356,25 +416,24 @@ decide(struct fake_store *s, const struct cl_propose *m)
 	return out;
 }
 
+static uint32_t
+group_leader(const struct fake_store *s, const struct cl_propose *m)
+{
+	const struct cl_placement *p =
+	    cl_catalog_placement(s->catalog, m->placement);
+
+	return leader_of(s, m->placement, m->slot, &p->slots[m->slot]);
+}
+
 static void
-on_propose(
-    struct fake_conn *c, const struct cl_frame *f, const struct cl_propose *m)
+carry_out(struct fake_conn *c, uint64_t request, const struct cl_propose *m)
 {
 	struct fake_node *n = c->node;
 	struct fake_store *s = n->store;
-	struct cl_proposed refused = {.outcome = CL_REFUSED};
+	struct cl_proposed unknown = {.outcome = CL_UNKNOWN};
 	struct cl_proposed *out;
 	uint8_t op[24];
 
-	n->n_proposed++;
-	n->n_resent += m->send > 1;
-	n->last_send = m->send;
-	n->last_deadline = m->deadline;
-	refused.reason = (uint8_t)refusal(n, m->placement, m->slot, m->epoch);
-	if (refused.reason) {
-		conn_send(c, f->request, CL_MSG_PROPOSED, &refused);
-		return;
-	}
 	memcpy(op, m->session.p, 16);
 	memcpy(op + 16, &m->sequence, 8);
 	out = map_get(s->results, str_of(op, sizeof op));
@@ -385,14 +444,71 @@ on_propose(
 		out = decide(s, m);
 		map_put(s->results, str_of(op, sizeof op), out);
 	}
-	if (n->lose_answers) {
+	if (n->unknown) {
+		n->unknown--;
+		fake_elect(s, n->member);
+		unknown.leader = n->silent ? 0 : group_leader(s, m);
+		conn_send(c, request, CL_MSG_PROPOSED, &unknown);
+	} else if (n->lose_answers) {
 		n->lose_answers--;
 	} else if (n->cut_answers) {
 		n->cut_answers--;
 		conn_close(c);
 	} else {
-		conn_send(c, f->request, CL_MSG_PROPOSED, out);
+		conn_send(c, request, CL_MSG_PROPOSED, out);
 	}
+}
+
+/* Keeps the frame's message until it is released. */
+static void
+hold(struct fake_conn *c, const struct cl_frame *f)
+{
+	struct fake_node *n = c->node;
+	struct arena *a = n->store->arena;
+	struct fake_held *h = NEW(a, struct fake_held);
+	void *m;
+
+	if (cl_msg_decode(a, f->kind, arena_str(a, f->body), &m))
+		abort();
+	*h = (struct fake_held){c, f->request, m};
+	n->hold--;
+	n->held = h;
+	n->n_held++;
+}
+
+void
+fake_release(struct fake_node *n, enum cl_outcome outcome)
+{
+	struct cl_proposed no = {.outcome = (uint8_t)outcome};
+	struct fake_held *h = n->held;
+
+	n->held = NULL;
+	if (outcome == CL_APPLIED)
+		carry_out(h->conn, h->request, h->m);
+	else
+		conn_send(h->conn, h->request, CL_MSG_PROPOSED, &no);
+}
+
+static void
+on_propose(
+    struct fake_conn *c, const struct cl_frame *f, const struct cl_propose *m)
+{
+	struct fake_node *n = c->node;
+	struct cl_group_at at = {m->placement, m->slot, m->epoch, 0};
+	struct cl_proposed refused = {.outcome = CL_REFUSED};
+
+	n->n_proposed++;
+	n->n_resent += m->send > 1;
+	n->last_send = m->send;
+	n->last_deadline = m->deadline;
+	refused.reason = (uint8_t)refusal(n, &at, false);
+	refused.leader = at.leader;
+	if (refused.reason)
+		conn_send(c, f->request, CL_MSG_PROPOSED, &refused);
+	else if (n->hold)
+		hold(c, f);
+	else
+		carry_out(c, f->request, m);
 }
 
 static void
@@ -401,18 +517,23 @@ on_read(struct fake_conn *c, const struct cl_frame *f, const struct cl_read *m)
 	struct fake_node *n = c->node;
 	struct arena *a = arena_new(n->store->arena, "read");
 	struct cl_rows out = {.n_rows = m->n_points};
+	bool any = m->consistency == CL_ONE;
 
 	n->n_read++;
+	out.elsewhere = NEW_N(a, struct cl_group_at, m->n_points + 1);
 	out.rows = NEW_N(a, struct cl_row, m->n_points + 1);
 	if (n->read_rows && out.n_rows > n->read_rows)
 		out.n_rows = n->read_rows;
 	for (uint32_t i = 0; i < out.n_rows; i++) {
 		const struct cl_point *p = &m->points[i];
 		const struct fake_row *row = fake_find(n->store, p->key);
+		struct cl_group_at at = {p->placement, p->slot, p->epoch, 0};
+		enum cl_refusal why = refusal(n, &at, any);
 
-		if (!out.reason)
-			out.reason = (uint8_t)refusal(
-			    n, p->placement, p->slot, p->epoch);
+		if (why == CL_REFUSE_LEADER)
+			out.elsewhere[out.n_elsewhere++] = at;
+		if (why)
+			out.reason = (uint8_t)why;
 		out.rows[i] =
 		    (struct cl_row){p->key, row ? row->value : STR_NONE};
 	}
@@ -523,10 +644,17 @@ on_scan(struct fake_conn *c, const struct cl_frame *f, const struct cl_scan *m,
 		return;
 	}
 	s.rows = NEW_N(a, struct cl_row, n->store->n_rows + 1);
+	page.elsewhere = NEW_N(a, struct cl_group_at, m->n_slots + 1);
 	for (uint32_t i = 0; i < m->n_slots; i++) {
-		if (!page.reason)
-			page.reason = (uint8_t)refusal(n, m->placement,
-			    m->slots[i].slot, m->slots[i].epoch);
+		struct cl_group_at group = {
+		    m->placement, m->slots[i].slot, m->slots[i].epoch, 0};
+		enum cl_refusal why =
+		    refusal(n, &group, m->consistency == CL_ONE);
+
+		if (why == CL_REFUSE_LEADER)
+			page.elsewhere[page.n_elsewhere++] = group;
+		if (why)
+			page.reason = (uint8_t)why;
 		scan_slot(&s, m->slots[i].slot);
 	}
 	scan_order(&s);
@@ -545,7 +673,9 @@ on_scan(struct fake_conn *c, const struct cl_frame *f, const struct cl_scan *m,
 		page.n_rows = 0;
 	}
 	if (page.reason)
-		page = (struct cl_page){.reason = page.reason};
+		page = (struct cl_page){.reason = page.reason,
+		    .elsewhere = page.elsewhere,
+		    .n_elsewhere = page.n_elsewhere};
 	conn_send(c, f->request, CL_MSG_PAGE, &page);
 	arena_free(a);
 }
@@ -643,6 +773,15 @@ accept_ev(void *owner, struct net_conn *net)
 
 /* ---- forming ---- */
 
+void
+fake_node_start(struct fake_node *n)
+{
+	struct fake_store *s = n->store;
+
+	if (net_listen(s->world, s->arena, n->addr, accept_ev, n, &n->listener))
+		abort();
+}
+
 static struct fake_node *
 node_new(struct fake_store *s, const char *dir, uint32_t member)
 {
@@ -652,8 +791,7 @@ node_new(struct fake_store *s, const char *dir, uint32_t member)
 	n->member = member;
 	n->addr = arena_printf(s->arena, "unix:%s/node-%u", dir, member);
 	list_init(&n->conns);
-	if (net_listen(s->world, s->arena, n->addr, accept_ev, n, &n->listener))
-		abort();
+	fake_node_start(n);
 	s->nodes[s->n_nodes++] = n;
 	return n;
 }
@@ -680,11 +818,11 @@ store_grow(struct fake_store *s, struct fake_node *n)
 
 void
 fake_store_init(
-    struct fake_store *s, struct world *w, const char *dir, uint32_t n)
+    struct fake_store *s, struct world *w, const struct fake_shape *shape)
 {
 	struct cl_bootstrap how = {.cluster = {1, 2, 3},
-	    .slots = 8,
-	    .replication = 1,
+	    .slots = FAKE_SLOTS,
+	    .replication = shape->copies,
 	    .incarnation = 1,
 	    .alias = STR("skai1")};
 	struct cl_propose p = {.placement = 0};
@@ -694,9 +832,61 @@ fake_store_init(
 	s->catalog = cl_catalog_new();
 	s->results = map_new(s->arena);
 	s->stamp = CL_STAMP_OF_MS(world_wall_us(w) / 1000);
-	how.addr = str_c(node_new(s, dir, 1)->addr);
+	how.addr = str_c(node_new(s, shape->dir, 1)->addr);
 	cl_catalog_bootstrap(s->arena, &how, &p);
 	store_apply(s, &p);
-	for (uint32_t i = 2; i <= n; i++)
-		store_grow(s, node_new(s, dir, i));
+	for (uint32_t i = 2; i <= shape->nodes; i++)
+		store_grow(s, node_new(s, shape->dir, i));
+}
+
+void
+fake_catalog_members(struct fake_store *s)
+{
+	struct cl_object o =
+	    *cl_find(s->catalog, CL_PLACEMENT, CL_PLACEMENT_CATALOG);
+	struct cl_slot_map slot = o.u.placement.slots[0];
+	struct cl_ddl *d = cl_ddl_new(s->arena, s->catalog);
+	struct cl_propose p = {.placement = 0};
+
+	slot.n = 0;
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		slot.members[slot.n++] = s->nodes[i]->member;
+	o.u.placement.slots = &slot;
+	cl_ddl_replace(d, &o);
+	if (cl_ddl_propose(d, &p))
+		abort();
+	store_apply(s, &p);
+}
+
+/* The first member from this one's place on that listens. */
+static uint32_t
+elected(const struct fake_store *s, const struct cl_slot_map *g, uint32_t gone)
+{
+	unsigned at = 0;
+
+	while (at < g->n && g->members[at] != gone)
+		at++;
+	for (unsigned i = 1; i <= g->n; i++) {
+		uint32_t m = g->members[(at + i) % g->n];
+
+		if (m != gone && s->nodes[m - 1]->listener)
+			return m;
+	}
+	return 0;
+}
+
+void
+fake_elect(struct fake_store *s, uint32_t gone)
+{
+	const struct cl_placement *p =
+	    cl_catalog_placement(s->catalog, CL_PLACEMENT_DEFAULT);
+	const struct cl_placement *c =
+	    cl_catalog_placement(s->catalog, CL_PLACEMENT_CATALOG);
+
+	for (uint16_t i = 0; i < p->n_slots; i++) {
+		if (leader_of(s, p->id, i, &p->slots[i]) == gone)
+			s->led_by[i] = elected(s, &p->slots[i], gone);
+	}
+	if (leader_of(s, c->id, 0, &c->slots[0]) == gone)
+		s->catalog_led_by = elected(s, &c->slots[0], gone);
 }

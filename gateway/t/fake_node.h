@@ -10,6 +10,7 @@
 #include "cluster/msg.h"
 
 #define FAKE_NODES_MAX 4
+#define FAKE_SLOTS     8
 
 struct fake_row {
 	struct str key, value;
@@ -28,9 +29,14 @@ struct fake_store {
 	struct map *results; /* operation id -> struct cl_proposed */
 	struct fake_node *nodes[FAKE_NODES_MAX];
 	uint32_t n_nodes;
+	/* Who leads the slots of the default placement, and the catalog; 0: the
+	 * first member. */
+	uint32_t led_by[FAKE_SLOTS];
+	uint32_t catalog_led_by;
 };
 
 struct fake_conn;
+struct fake_held;
 struct fake_node {
 	struct fake_store *store;
 	uint32_t member;
@@ -48,19 +54,40 @@ struct fake_node {
 	uint32_t page_rows; /* of a page, 0: no limit */
 	uint32_t read_rows; /* of the answer to READ, 0: no limit */
 	bool wrong_key;     /* proves itself with another key */
+	bool silent;        /* refusals do not say who leads */
+	uint32_t points_at; /* says that this one leads everything */
+	int unknown;        /* proposals: carried out, answered CL_UNKNOWN,
+			     * and others are elected */
+	int hold;           /* proposals: kept, until fake_release */
+	struct fake_held *held;
 
 	/* What was asked for. */
 	int n_greeted, n_proposed, n_resent, n_read, n_scans, n_pages;
+	int n_refused, n_held;
 	uint32_t last_send;
 	uint64_t last_deadline;
 };
 
-/* A cluster of n nodes with 8 slots, formed as a real one is. `dir` is where
- * their sockets are. */
+/* A cluster of n nodes with FAKE_SLOTS slots in so many copies, formed as a
+ * real one is. `dir` is where their sockets are. */
+struct fake_shape {
+	const char *dir;
+	uint32_t nodes, copies;
+};
 void fake_store_init(
-    struct fake_store *s, struct world *w, const char *dir, uint32_t n);
+    struct fake_store *s, struct world *w, const struct fake_shape *shape);
+/* All nodes are members of the catalog's group. */
+void fake_catalog_members(struct fake_store *s);
+/* Everything that this member led, or would, is led by the next one of each
+ * group that is not stopped. */
+void fake_elect(struct fake_store *s, uint32_t gone);
 /* Breaks all connections of a node; it goes on listening. */
 void fake_node_break(struct fake_node *n);
+/* As killed: connections are refused. And started again. */
+void fake_node_stop(struct fake_node *n);
+void fake_node_start(struct fake_node *n);
+/* Answers what is held: as false without doing it, or after doing it. */
+void fake_release(struct fake_node *n, enum cl_outcome outcome);
 /* The store's row, or NULL. */
 const struct fake_row *fake_find(const struct fake_store *s, struct str key);
 /* Rows of a table. */

@@ -18,6 +18,7 @@ static int n_ends[GW_END_LOST + 1];
 static const struct gw_event events[] = {
     {.kind = GW_EVENT_NOT_SENT},
     {.kind = GW_EVENT_LOST},
+    {.kind = GW_EVENT_UNKNOWN},
     {.kind = GW_EVENT_APPLIED},
     {.kind = GW_EVENT_FALSE},
     {.kind = GW_EVENT_REFUSED, .reason = CL_REFUSE_EPOCH},
@@ -41,7 +42,7 @@ static const struct gw_event pause_events[] = {
 static bool
 leaves_doubt(const struct gw_event *ev)
 {
-	return ev->kind == GW_EVENT_LOST ||
+	return ev->kind == GW_EVENT_LOST || ev->kind == GW_EVENT_UNKNOWN ||
 	       (ev->kind == GW_EVENT_FAIL && ev->proposed);
 }
 

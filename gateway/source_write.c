@@ -26,10 +26,11 @@ struct writing {
 	struct gw_source *src;
 	struct arena *arena; /* of the errors */
 	struct arena *own;   /* of everything else */
+	struct arena *row;   /* of one row, while it is added */
 	struct part **parts;
 	size_t n, cap;
 	struct map *open;  /* group -> its last part */
-	struct map *taken; /* row keys in this statement */
+	struct map *taken; /* row keys in this call; NULL: it has one row */
 };
 
 static void *
@@ -104,28 +105,36 @@ write_add(struct writing *wr, struct sql_write *w)
 	const struct cl_catalog *now = gw_catalog_now(stmt->worker->catalog);
 	struct gw_route to;
 	struct buf key, value;
+	struct err *e = NULL;
 
 	if (!gw_route_row(now, w->table, w->key, &to))
 		return gw_stmt_unreached(
 		    stmt, wr->arena, "The catalog knows no group for a row.");
-	buf_init(&key, wr->own);
-	buf_init(&value, wr->own);
+	arena_reset(wr->row);
+	buf_init(&key, wr->row);
+	buf_init(&value, wr->row);
 	ex_table_row_key(&key, w->table, to.slot, w->key);
 	if (key.len > CL_KEY_MAX)
 		return ERR(wr->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 		    "a key of %zu bytes is larger than %u", key.len,
 		    CL_KEY_MAX);
 	/* The same key again in this statement: the first one has it. */
-	if (map_get(wr->taken, buf_view(&key)) && w->kind == SQL_INSERT) {
-		w->result = SQL_WRITE_EXISTS;
-		return NULL;
+	if (wr->taken) {
+		if (map_get(wr->taken, buf_view(&key)) &&
+		    w->kind == SQL_INSERT) {
+			w->result = SQL_WRITE_EXISTS;
+			return NULL;
+		}
+		map_put(wr->taken, buf_view(&key), w);
 	}
-	map_put(wr->taken, buf_view(&key), w);
 	if (w->kind != SQL_DELETE)
-		TRY(ex_table_row(
-		    wr->arena, w->table, w->vals, stmt->row_max, &value));
+		e = ex_table_row(
+		    wr->row, w->table, w->vals, stmt->row_max, &value);
+	if (e)
+		return err_copy(wr->arena, e);
 	part_add(wr, part_for(wr, &to, 2 * key.len + value.len + 64), w,
-	    buf_view(&key), buf_view(&value));
+	    arena_str(wr->own, buf_view(&key)),
+	    arena_str(wr->own, buf_view(&value)));
 	return NULL;
 }
 
@@ -330,7 +339,9 @@ gw_source_write(
 	struct err *e = NULL;
 
 	wr.open = map_new(own);
-	wr.taken = map_new(own);
+	wr.row = arena_new(own, "row");
+	if (n > 1)
+		wr.taken = map_new(own);
 	TRY_TO(out, e, gw_stmt_check(src->stmt, a));
 	for (size_t i = 0; i < n; i++)
 		TRY_TO(out, e, gw_may_use(src->stmt, a, w[i].table));

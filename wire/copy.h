@@ -39,8 +39,9 @@ struct wire_copy_in *wire_copy_in_new(
 /* Hands over a piece of the stream (copied). */
 void wire_copy_in_feed(struct wire_copy_in *in, struct str piece);
 void wire_copy_in_end(struct wire_copy_in *in);
-/* The next line's fields, in `line` (reset by the caller between lines). *n is
- * the number of fields. *have false: more input is needed, or at the end, none
+/* The next line's fields, in `line` (reset by the caller between lines) or in
+ * what was fed: good until the next line or feed. *n is the number of
+ * fields. *have false: more input is needed, or at the end, none
  * is left. 22P04 on malformed lines, with the line number in the context. A
  * lone \. line ends the data. */
 struct err *wire_copy_in_next(struct wire_copy_in *in, struct arena *line,

@@ -80,6 +80,24 @@ bad_line(struct wire_copy_in *in, struct arena *a, const char *message)
 	    "COPY line %llu", (unsigned long long)in->line);
 }
 
+/* The next byte from i on that can matter to the search for a line's end: most
+ * bytes cannot, and memchr is fast. */
+static size_t
+next_special(
+    const struct wire_copy_in *in, const uint8_t *p, size_t i, size_t n)
+{
+	char mark = in->o->csv ? in->o->quote : '\\';
+	const uint8_t *end, *at;
+
+	if (in->in_quote)
+		return i;
+	end = memchr(p + i, '\n', n - i);
+	if (end)
+		n = (size_t)(end - p);
+	at = memchr(p + i, mark, n - i);
+	return at ? (size_t)(at - p) : n;
+}
+
 /* Offset of the newline that ends the line, or SIZE_MAX. */
 static size_t
 find_line_end(struct wire_copy_in *in)
@@ -89,8 +107,12 @@ find_line_end(struct wire_copy_in *in)
 	const struct wire_copy_opts *o = in->o;
 
 	for (; i < n; i++) {
-		char c = (char)p[i];
+		char c;
 
+		i = next_special(in, p, i, n);
+		if (i == n)
+			break;
+		c = (char)p[i];
 		if (o->csv && in->in_quote && o->escape != o->quote &&
 		    c == o->escape) {
 			/* Its partner may not have come yet. */
@@ -204,6 +226,19 @@ text_escape(struct str s, size_t *i)
 	return (char)v;
 }
 
+/* From `start` to the next delimiter; false when `mark` is in it, which takes
+ * a closer look. */
+static bool
+plain_field(
+    struct str line, size_t start, char delimiter, char mark, struct str *field)
+{
+	size_t left = line.len - start;
+	const char *p = line.p + start, *end = memchr(p, delimiter, left);
+
+	*field = str_of(p, end ? (size_t)(end - p) : left);
+	return !memchr(p, mark, field->len);
+}
+
 static void
 text_fields(const struct wire_copy_opts *o, struct str line, struct fields *f)
 {
@@ -214,6 +249,13 @@ text_fields(const struct wire_copy_opts *o, struct str line, struct fields *f)
 		size_t i = start;
 		struct str raw;
 
+		if (plain_field(line, start, o->delimiter, '\\', &raw)) {
+			add_field(f, str_eq(raw, o->null), raw);
+			start += raw.len + 1;
+			if (start > line.len)
+				return;
+			continue;
+		}
 		buf_init(&b, f->a);
 		for (; i < line.len && line.p[i] != o->delimiter; i++) {
 			if (line.p[i] == '\\' && i + 1 < line.len) {
@@ -237,9 +279,14 @@ csv_field(const struct wire_copy_opts *o, struct str line, size_t *i,
     struct arena *a, bool *quoted)
 {
 	struct buf b;
+	struct str plain;
 	bool in_quote = false;
 
 	*quoted = false;
+	if (plain_field(line, *i, o->delimiter, o->quote, &plain)) {
+		*i += plain.len;
+		return plain;
+	}
 	buf_init(&b, a);
 	for (; *i < line.len; ++*i) {
 		char c = line.p[*i];
@@ -313,7 +360,6 @@ wire_copy_in_next(struct wire_copy_in *in, struct arena *line,
 		*have = false;
 		return NULL;
 	}
-	/* The next feed may move the buffer: fields get their own bytes. */
 	if (in->o->csv)
 		csv_fields(in->o, in->n_columns, raw, &f);
 	else

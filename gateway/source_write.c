@@ -30,7 +30,7 @@ struct writing {
 	struct part **parts;
 	size_t n, cap;
 	struct map *open;  /* group -> its last part */
-	struct map *taken; /* row keys in this call; NULL: it has one row */
+	struct map *taken; /* row keys in this call that may come twice */
 };
 
 static void *
@@ -119,7 +119,7 @@ write_add(struct writing *wr, struct sql_write *w)
 		    "a key of %zu bytes is larger than %u", key.len,
 		    CL_KEY_MAX);
 	/* The same key again in this statement: the first one has it. */
-	if (wr->taken) {
+	if (wr->taken && !w->distinct) {
 		if (map_get(wr->taken, buf_view(&key)) &&
 		    w->kind == SQL_INSERT) {
 			w->result = SQL_WRITE_EXISTS;
@@ -170,19 +170,28 @@ propose_schema(struct cl_propose *m, struct arena *a, const struct cl_table *t)
 	    (struct cl_cond){CL_COND_SCHEMA, buf_view(&b), t->version};
 }
 
+/* Rows of one table stand together, or nearly. */
+static bool
+begins_table(const struct part *p, uint32_t i)
+{
+	return !i || p->rows[i]->table != p->rows[i - 1]->table;
+}
+
 static void
 propose_part(struct arena *a, const struct part *p, struct gw_proposal *out)
 {
 	struct cl_propose *m = &out->msg;
+	uint32_t tables = 0;
 
 	*out = (struct gw_proposal){0};
 	m->placement = p->placement;
 	m->slot = p->slot;
-	m->conds = NEW_N(a, struct cl_cond, 2 * (size_t)p->n);
+	for (uint32_t i = 0; i < p->n; i++)
+		tables += begins_table(p, i);
+	m->conds = NEW_N(a, struct cl_cond, (size_t)p->n + tables);
 	m->writes = NEW_N(a, struct cl_write, p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
-		/* Rows of one table stand together, or nearly. */
-		if (!i || p->rows[i]->table != p->rows[i - 1]->table)
+		if (begins_table(p, i))
 			propose_schema(m, a, p->rows[i]->table);
 		propose_row(m, p, i);
 	}

@@ -211,8 +211,11 @@ sql_batch_add(struct sql_batch *b, const struct val *given)
 		TRY(sql_work_check(b->x));
 	b->writes =
 	    sql_more(b->x->arena, b->writes, b->n, &b->cap, sizeof *b->writes);
-	b->writes[b->n++] = (struct sql_write){
-	    .kind = SQL_INSERT, .table = b->table, .key = key, .vals = vals};
+	b->writes[b->n++] = (struct sql_write){.kind = SQL_INSERT,
+	    .table = b->table,
+	    .key = key,
+	    .vals = vals,
+	    .distinct = true};
 	b->n_all++;
 	if (b->n == SQL_INSERT_BATCH || arena_bytes(b->arena) >= b->bytes_max)
 		return sql_batch_flush(b);

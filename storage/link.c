@@ -16,6 +16,8 @@
 /* A leader with work that hears from no majority for this long leaves those who
  * wait to ask elsewhere. */
 #define QUIET_US 2000000u
+/* A sender of heartbeats that had no answer for this long is not followed. */
+#define DEAF_US 1500000u
 
 struct st_link *
 st_link_get(struct st_node *n, uint32_t member)
@@ -203,6 +205,12 @@ st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
 	out->applied = NEW_N(a, struct cl_group_index, m->n_commits + 1);
 	if (m->incarnation < l->given_incarnation)
 		return NULL; /* of a process that is no more */
+	/* One that hears nothing of this node (a partition one way) gets no
+	 * lease out of it, and cannot lead it. */
+	if (m->deaf_us > DEAF_US) {
+		list_lost(l, a, m, out);
+		return NULL;
+	}
 	heard(l);
 	out->granted = n->conf.leader_lease_us > 0;
 	if (out->granted && until > l->given_until_us)
@@ -335,6 +343,7 @@ take_beaten(struct st_link *l, const struct cl_beaten *m)
 	if (m->incarnation < l->incarnation)
 		return;
 	heard(l);
+	l->answered_us = world_mono_us(n->world);
 	st_link_incarnation(l, m->incarnation);
 	take_lost(n, m);
 	l->lost_seen = m->lost_number;
@@ -385,6 +394,9 @@ beat_once(struct st_link *l)
 	struct st_reply_msg reply;
 	struct err *e;
 
+	if (!l->since_us)
+		l->since_us = m.sent;
+	m.deaf_us = m.sent - (l->answered_us ? l->answered_us : l->since_us);
 	list_news(l, a, &m);
 	e = st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
 	    m.sent + BEAT_CALL_US, &reply);
@@ -412,6 +424,13 @@ beat_fiber(void *arg)
 	st_background_end(n);
 }
 
+static bool
+answers(const struct st_link *l, uint64_t now)
+{
+	return l->answered_us &&
+	       now < l->answered_us + ALIVE_BEATS * l->node->conf.beat_us;
+}
+
 /* A leader with work under way that no majority answers. */
 static void
 check_quiet(struct st_node *n)
@@ -423,13 +442,13 @@ check_quiet(struct st_node *n)
 	while ((g = next_led(n, &at))) {
 		uint32_t alive = 1;
 
-		if (g->applied == g->last) {
+		if (g->applied == g->last && confirmed(g, g->confirm)) {
 			g->quiet_us = 0;
 			continue;
 		}
 		for (uint32_t i = 0; i < g->n_peers; i++)
 			alive += !g->peers[i].learner &&
-				 st_link_alive(n, g->peers[i].member);
+				 answers(g->peers[i].link, now);
 		if (alive * 2 > g->n_members)
 			g->quiet_us = 0;
 		else if (!g->quiet_us)

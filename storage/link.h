@@ -18,6 +18,8 @@ struct st_link {
 	struct list link; /* node.links */
 	bool running;     /* its fibers */
 	uint64_t heard_us; /* it answered a heartbeat, or sent one */
+	uint64_t since_us;    /* when the first heartbeat went to it */
+	uint64_t answered_us; /* it answered one */
 	uint32_t incarnation; /* of its process; 0: not known */
 
 	/* To send (replicate.c). */

@@ -593,8 +593,8 @@ set_replication(struct run *r, struct rng *shape, struct fleet_conf *fc)
 
 	if (r->opts.scenario->replication)
 		copies = r->opts.scenario->replication;
-	/* Groups have one member so far. */
-	copies = r->opts.replication ? r->opts.replication : 1;
+	if (r->opts.replication)
+		copies = r->opts.replication;
 	fc->nodes = (uint32_t)rng_between(shape, copies, copies < 5 ? 5 : 6);
 	if (r->opts.nodes)
 		fc->nodes = r->opts.nodes;
@@ -616,6 +616,8 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	fc->page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
 	fc->tombstone_age_us = rng_exp(&shape, age ? age : 10 * SECOND);
 	fc->sweep_interval_us = 50000 + rng_exp(&shape, SECOND);
+	/* Seldom enough for members that were away a little, often not. */
+	fc->log_retention = (uint64_t)1024 << rng_between(&shape, 1, 14);
 	if (r->opts.gateways)
 		fc->gateways = r->opts.gateways;
 }
@@ -640,6 +642,7 @@ run_new(const struct run_opts *o)
 	set_shape(r, &fc);
 	r->fleet = fleet_new(s, &fc);
 	r->invariants = invariants_new(sim_arena(s), invariant_ev, r);
+	r->fleet->invariants = r->invariants;
 	history_init(&r->history, sim_arena(s));
 	buf_init(&r->failures, sim_arena(s));
 	return r;

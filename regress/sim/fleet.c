@@ -5,6 +5,7 @@
 #include "base/stream.h"
 #include "cluster/msg.h"
 #include "gateway/worker.h"
+#include "regress/sim/invariants.h"
 #include "regress/sim/tunnel.h"
 #include "storage/node.h"
 
@@ -87,6 +88,53 @@ open_engine(void *arg, struct world *w, struct arena *a,
 
 	(void)conf;
 	return engine_mem_open(w, a, n->disk.disk, &hooks, out);
+}
+
+/* ---- what nodes tell of their groups ---- */
+
+static bool
+is_watched(
+    struct fleet_node *n, const struct st_observed *o, struct inv_event *e)
+{
+	if (!n->fleet->invariants)
+		return false;
+	*e = (struct inv_event){.member = o->member,
+	    .boot = sim_host_boots(n->host),
+	    .gid = {o->placement, o->slot, o->epoch},
+	    .ballot = {o->round, o->ballot_member, o->incarnation},
+	    .index = o->index,
+	    .entry = o->entry};
+	return true;
+}
+
+static void
+elected_ev(void *arg, const struct st_observed *o)
+{
+	struct fleet_node *n = arg;
+	struct inv_event e;
+
+	if (is_watched(n, o, &e))
+		invariants_elected(n->fleet->invariants, &e);
+}
+
+static void
+applied_ev(void *arg, const struct st_observed *o)
+{
+	struct fleet_node *n = arg;
+	struct inv_event e;
+
+	if (is_watched(n, o, &e))
+		invariants_applied(n->fleet->invariants, &e);
+}
+
+static void
+reset_ev(void *arg, const struct st_observed *o)
+{
+	struct fleet_node *n = arg;
+	struct inv_event e;
+
+	if (is_watched(n, o, &e))
+		invariants_reset(n->fleet->invariants, &e);
 }
 
 /* ---- nodes ---- */
@@ -173,6 +221,9 @@ boot_node(void *arg, struct world *w)
 	c.replication = n->fleet->conf.replication;
 	c.tombstone_age_us = n->fleet->conf.tombstone_age_us;
 	c.sweep_interval_us = n->fleet->conf.sweep_interval_us;
+	c.leader_lease_us = n->fleet->conf.leader_lease_us;
+	c.log_retention = n->fleet->conf.log_retention;
+	c.observer = n->observer;
 	c.init_if_empty = n->index == 0 && n->wiped == 0;
 	c.join = c.init_if_empty ? "" : n->others;
 	n->ready = false;
@@ -295,6 +346,11 @@ make_node(struct fleet *f, uint32_t i)
 	n->disk.rng = sim_rng(f->sim, o.name);
 	n->disk.slow = 1;
 	n->disk.conflict_ppm = 2000;
+	n->observer = NEW(a, struct st_observer);
+	*n->observer = (struct st_observer){.elected = elected_ev,
+	    .applied = applied_ev,
+	    .reset = reset_ev,
+	    .arg = n};
 	n->host = sim_host_new(f->sim, &o);
 }
 

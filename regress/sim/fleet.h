@@ -12,13 +12,16 @@
 struct fleet;
 struct gw_conf;
 struct gw_worker;
+struct invariants;
 struct st_node;
+struct st_observer;
 
 struct fleet_conf {
 	uint32_t nodes, gateways;
 	uint32_t slots;
 	uint32_t replication;
 	uint64_t leader_lease_us; /* 0 = none */
+	uint64_t log_retention;   /* bytes, for members that are behind */
 	size_t page_bytes;        /* of one scan page */
 	uint64_t tombstone_age_us;
 	uint64_t sweep_interval_us;
@@ -38,6 +41,7 @@ struct fleet_disk {
 
 struct fleet_node {
 	struct fleet *fleet;
+	struct st_observer *observer;
 	uint32_t index;
 	const char *addr;
 	struct sim_host *host;
@@ -63,6 +67,7 @@ struct fleet_gateway {
 struct fleet {
 	struct sim *sim;
 	struct fleet_conf conf;
+	struct invariants *invariants; /* told of what groups do, if there */
 	struct fleet_node nodes[SIM_NODES_MAX];
 	struct fleet_gateway gateways[SIM_GATEWAYS_MAX];
 	const char *seeds; /* addresses of all nodes */

@@ -405,7 +405,10 @@ add_group(struct frame *f, struct st_progress *p)
 	if (p->probing && p->probe_out)
 		return; /* its answer says how to go on */
 	head_of(p, &h);
-	if (p->next <= g->trimmed + 1 && g->trimmed) {
+	/* The entry before the first to send is gone, too, unless it is the
+	 * newest applied one, whose ballot is known. */
+	if (g->trimmed && p->next <= g->trimmed + 1 &&
+	    p->next <= g->applied) {
 		h.behind = 1;
 		h.prev = 0;
 		finish_head(f, p, &h);

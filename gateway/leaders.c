@@ -204,10 +204,11 @@ gw_aim_refused(struct gw_aim *aim, struct gw_leaders *l,
     const struct gw_route *r, uint32_t hint)
 {
 	aim->tried |= bit_of(r, aim->asked);
-	if (!hint || hint == aim->asked || !is_member(r, hint)) {
+	if (!hint || !is_member(r, hint))
 		drop(aim, l, r);
+	/* It leads, but does not serve yet, or no longer: others know. */
+	if (!hint || !is_member(r, hint) || hint == aim->asked)
 		return aim_on(aim, r);
-	}
 	aim->hint = hint;
 	if (aim->tried & bit_of(r, hint))
 		return aim_on(aim, r);

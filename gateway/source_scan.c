@@ -36,6 +36,7 @@ struct feed {
 	bool queued; /* in the heap */
 	bool failed; /* since its last page: look again whom to ask */
 	bool others; /* some slot has other members */
+	bool missed; /* no node served it so far, and one was asked */
 	uint64_t retry_us;
 	uint64_t count;
 };
@@ -211,6 +212,7 @@ share_slot(struct sql_scan *sc, size_t first, uint16_t slot, struct str start,
 		}
 	}
 	whom->paused = false;
+	st->missed |= whom->aim.tried || whom->aim.rounds;
 	st->others |= to.n > 1;
 	st->msg.slots[st->msg.n_slots++] = (struct cl_slot_ref){slot, to.epoch};
 }
@@ -351,7 +353,7 @@ feed_retry(struct feed *st, const char *why, uint64_t retry_us)
 	struct sql_scan *sc = st->scan;
 
 	sc->why = arena_strdup(sc->arena, why);
-	st->failed = true;
+	st->failed = st->missed = true;
 	st->retry_us = retry_us;
 	gw_catalog_refresh(sc->src->stmt->worker->catalog);
 	arena_free(st->call_arena);
@@ -514,7 +516,7 @@ feed_take(struct feed *st, const struct cl_page *in)
 	if (st->failed || !st->resumed)
 		feed_served(st);
 	st->call_arena = NULL;
-	st->failed = false;
+	st->failed = st->missed = false;
 	st->count += in->count;
 	st->done = in->done;
 	st->resumed = true;
@@ -711,7 +713,7 @@ scan_late(struct sql_scan *sc, struct arena *a)
 	for (size_t i = 0; i < sc->n && sc->why; i++) {
 		const struct feed *st = sc->feeds[i];
 
-		if (!st->done && st->failed)
+		if (!st->done && st->missed)
 			return gw_stmt_unreached(sc->src->stmt, a, sc->why);
 	}
 	return gw_stmt_check(sc->src->stmt, a);

@@ -267,6 +267,7 @@ gone_body(struct bench *b)
 {
 	const struct cl_table *t = bench_table(b);
 	size_t found;
+	int64_t sum;
 	struct err *e;
 
 	CHECK(!bench_insert(b, t, 0, 1));
@@ -280,6 +281,17 @@ gone_body(struct bench *b)
 	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
 	bench_stmt(b, 300 * MS);
 	e = read_keys(b, t, 1, &found);
+	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	bench_stmt(b, 300 * MS);
+	e = scan_sum(b, t, &found, &sum);
+	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	/* It says that it leads, and serves nothing. */
+	all_led_by(b, 3);
+	b->store.nodes[2]->points_at = 3;
+	b->store.nodes[2]->refuse = 1000000;
+	b->store.nodes[2]->reason = CL_REFUSE_LEADER;
+	bench_stmt(b, 300 * MS);
+	e = scan_sum(b, t, &found, &sum);
 	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
 }
 

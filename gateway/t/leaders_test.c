@@ -179,6 +179,23 @@ two_that_point_at_each_other_end_a_round(void)
 }
 
 static void
+a_leader_that_does_not_serve_yet_stays_the_leader_for_others(void)
+{
+	struct way w;
+
+	way_begin(&w);
+	CHECK(at(&w) == 3);
+	CHECK(gw_aim_refused(&w.aim, w.l, &w.r, 3));
+	CHECK(gw_leaders_find(w.l, &w.r) == 3);
+	CHECK(at(&w) == 1);
+	CHECK(gw_aim_refused(&w.aim, w.l, &w.r, 3));
+	CHECK(at(&w) == 2);
+	CHECK(!gw_aim_refused(&w.aim, w.l, &w.r, 3));
+	CHECK(at(&w) == 3);
+	arena_free(w.arena);
+}
+
+static void
 one_that_did_not_answer_once_stays_the_leader_for_others(void)
 {
 	struct way w;
@@ -280,6 +297,8 @@ CU_MAIN("leaders",
 	a_hint_to_who_is_away_leads_on_to_the_others},
     {"two_that_point_at_each_other_end_a_round",
 	two_that_point_at_each_other_end_a_round},
+    {"a_leader_that_does_not_serve_yet_stays_the_leader_for_others",
+	a_leader_that_does_not_serve_yet_stays_the_leader_for_others},
     {"one_that_did_not_answer_once_stays_the_leader_for_others",
 	one_that_did_not_answer_once_stays_the_leader_for_others},
     {"any_member_will_do_where_any_may_answer",

@@ -284,7 +284,8 @@ has_room(const struct frame *f)
 	       f->msg.n_groups < FRAME_HEADS;
 }
 
-/* The entry before the first to send: its ballot. False: it is only on disk. */
+/* The entry before the first to send: its ballot. False: it is only on disk, or
+ * the first to send is the log's first and that is. */
 static bool
 prev_in_memory(
     const struct st_group *g, uint64_t prev, struct cl_append_head *h)
@@ -295,8 +296,8 @@ prev_in_memory(
 		b = st_group_pending(g, prev)->entry.ballot;
 	else if (prev == g->applied)
 		b = g->applied_ballot;
-	else if (prev)
-		return false;
+	else
+		return false; /* and so is what follows */
 	h->prev = prev;
 	h->prev_round = b.round;
 	h->prev_member = b.member;

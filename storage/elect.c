@@ -360,6 +360,13 @@ st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
 	    n, gid, 0, world_mono_us(n->world) + VOTE_CALL_US, &why);
 	if (!g || n->state > ST_NODE_SERVING)
 		return NULL;
+	if (ask.ballot.round > g->rounds_seen)
+		g->rounds_seen = ask.ballot.round;
+	/* Who stands for a higher ballot leads in none any more. */
+	if (g->leader == from && st_ballot_cmp(&ask.ballot, &g->promise) > 0) {
+		g->leader = 0;
+		cond_broadcast(&g->changed);
+	}
 	v = (struct st_voter){.promise = g->promise,
 	    .log = st_group_log(g),
 	    .pausing = is_pausing(g),

@@ -444,14 +444,20 @@ on_ok(struct st_group *g, struct st_progress *p, const struct cl_append_ack *a)
 }
 
 /* Its log lacks the entry before: go back to where it says. It has what it
- * acknowledged, unless it was damaged, which no answer may make us forget. */
+ * acknowledged, unless it was damaged, which no answer may make us forget.  It
+ * names what it knows to be committed, which may be long ago after a restart:
+ * before its copy counts as behind, the oldest entry that is left is tried. */
 static void
-on_gap(struct st_progress *p, const struct cl_append_ack *a)
+on_gap(const struct st_group *g, struct st_progress *p,
+    const struct cl_append_ack *a)
 {
 	uint64_t next = a->last + 1;
+	uint64_t oldest = g->trimmed ? g->trimmed + 2 : 1;
 
 	if (next <= p->match)
 		next = p->match + 1;
+	if (next < oldest && p->next > oldest && oldest <= g->last)
+		next = oldest;
 	if (next < p->next)
 		p->next = next;
 	p->probing = true;
@@ -509,7 +515,7 @@ take_ack(struct st_link *l, const struct part *part,
 		st_replicate_applied(g, p, a->applied);
 		break;
 	case CL_APPEND_GAP:
-		on_gap(p, a);
+		on_gap(g, p, a);
 		break;
 	case CL_APPEND_RESYNC:
 		on_resync(g, p, a);

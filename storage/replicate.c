@@ -145,8 +145,27 @@ st_replicate_matched(struct st_group *g)
 	st_group_committed(g);
 }
 
+/* Every member has applied up to `least`: the stamp that goes with it, by the
+ * last index of which it was noted. */
+static void
+note_all_applied(struct st_group *g, uint64_t least)
+{
+	if (g->sample_index && least >= g->sample_index) {
+		g->all_applied = g->sample_stamp;
+		g->sample_index = 0;
+	}
+	if (!g->sample_index) {
+		g->sample_index = g->applied;
+		g->sample_stamp = g->applied_stamp;
+	}
+	/* The newest one needs no other to follow it. */
+	if (least >= g->sample_index)
+		g->all_applied = g->sample_stamp;
+}
+
 void
-st_replicate_applied(struct st_group *g, struct st_progress *p, uint64_t applied)
+st_replicate_applied(
+    struct st_group *g, struct st_progress *p, uint64_t applied)
 {
 	uint64_t least = g->applied;
 
@@ -156,14 +175,7 @@ st_replicate_applied(struct st_group *g, struct st_progress *p, uint64_t applied
 	for (uint32_t i = 0; i < g->n_peers; i++)
 		if (g->peers[i].applied < least)
 			least = g->peers[i].applied;
-	if (g->sample_index && least >= g->sample_index) {
-		g->all_applied = g->sample_stamp;
-		g->sample_index = 0;
-	}
-	if (!g->sample_index) {
-		g->sample_index = g->applied;
-		g->sample_stamp = g->applied_stamp;
-	}
+	note_all_applied(g, least);
 	cond_broadcast(&g->changed);
 }
 
@@ -314,8 +326,7 @@ fill_from_disk(struct frame *f, struct st_progress *p, struct cl_append_head *h)
 	struct st_ballot ballot = g->ballot;
 	uint64_t next = p->next, applied = g->applied;
 	struct st_scratch *s = st_scratch_new(g->node, "fetch");
-	struct fetch job = {
-	    .arena = s->arena, .gid = g->gid, .from = next - 1};
+	struct fetch job = {.arena = s->arena, .gid = g->gid, .from = next - 1};
 	struct st_entry e;
 	uint32_t member = p->member;
 	bool ok;
@@ -347,7 +358,8 @@ fill_from_disk(struct frame *f, struct st_progress *p, struct cl_append_head *h)
 
 /* Pieces of it are views into entries: to be encoded before the next wait. */
 static void
-fill_from_memory(struct frame *f, struct st_progress *p, struct cl_append_head *h)
+fill_from_memory(
+    struct frame *f, struct st_progress *p, struct cl_append_head *h)
 {
 	struct st_group *g = p->group;
 
@@ -408,8 +420,7 @@ add_group(struct frame *f, struct st_progress *p)
 	head_of(p, &h);
 	/* The entry before the first to send is gone, too, unless it is the
 	 * newest applied one, whose ballot is known. */
-	if (g->trimmed && p->next <= g->trimmed + 1 &&
-	    p->next <= g->applied) {
+	if (g->trimmed && p->next <= g->trimmed + 1 && p->next <= g->applied) {
 		h.behind = 1;
 		h.prev = 0;
 		finish_head(f, p, &h);
@@ -417,7 +428,8 @@ add_group(struct frame *f, struct st_progress *p)
 	}
 	if (!prev_in_memory(g, p->next - 1, &h) && !fill_from_disk(f, p, &h)) {
 		/* Trimmed or changed meanwhile: once more. */
-		if (st_group_is_leader(g) && st_replicate_peer(g, p->member) == p)
+		if (st_group_is_leader(g) &&
+		    st_replicate_peer(g, p->member) == p)
 			mark(p);
 		return;
 	}
@@ -464,8 +476,8 @@ on_gap(const struct st_group *g, struct st_progress *p,
 }
 
 static void
-on_resync(struct st_group *g, struct st_progress *p,
-    const struct cl_append_ack *a)
+on_resync(
+    struct st_group *g, struct st_progress *p, const struct cl_append_ack *a)
 {
 	p->resyncing = true;
 	p->probing = true;
@@ -598,8 +610,8 @@ call_fiber(void *arg)
 		l->pause_us = 0;
 		st_link_incarnation(l, reply.incarnation);
 		for (uint32_t i = 0; i < out->n_acks; i++)
-			take_ack(l, &f->parts[i], &out->acks[i],
-			    reply.incarnation);
+			take_ack(
+			    l, &f->parts[i], &out->acks[i], reply.incarnation);
 	}
 	l->frames--;
 	cond_signal(&l->work);
@@ -627,8 +639,7 @@ send_frame(struct st_link *l)
 	/* Each that waits now once: one that comes back waits for the next. */
 	while (!list_empty(&l->dirty) && has_room(f) && heads-- > 0)
 		add_group(f,
-		    LIST_ENTRY(
-			list_pop(&l->dirty), struct st_progress, dirty));
+		    LIST_ENTRY(list_pop(&l->dirty), struct st_progress, dirty));
 	if (!f->msg.n_groups) {
 		arena_free(a);
 		return;

@@ -536,10 +536,14 @@ take_ack(struct st_link *l, const struct part *part,
 		p->probing = true;
 		return;
 	}
-	if (st_group_is_leader(g) &&
-	    (p->next <= g->last || p->confirm_sent < g->confirm ||
-		p->applied < g->want_all))
+	if (!st_group_is_leader(g))
+		return;
+	if (p->next <= g->last || p->confirm_sent < g->confirm ||
+	    p->applied < g->want_all)
 		mark(p);
+	else if (p->applied < g->committed && !list_linked(&p->news))
+		/* Beats ask until it has applied what it was told. */
+		list_push(&p->link->news, &p->news);
 }
 
 void

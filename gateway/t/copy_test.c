@@ -166,6 +166,15 @@ end_copy(struct rig *r)
 	hear(r, 'Z');
 }
 
+static size_t
+rows_there(struct rig *r)
+{
+	const struct cl_object *o = cl_find_name(
+	    r->store.catalog, CL_TABLE, CL_SCHEMA_PUBLIC, STR("t"));
+
+	return fake_count(&r->store, o->id);
+}
+
 /* ---- the rig ---- */
 
 static void
@@ -330,6 +339,51 @@ statement_timeout_counts_for_a_whole_copy(void)
 	in_rig(timeout_body);
 }
 
+static void
+cancel_body(struct rig *r)
+{
+	uint64_t begun;
+
+	begin_copy(r);
+	r->store.nodes[0]->deaf = true;
+	send_rows(r, 0, 100);
+	pass(r, 5 * SECOND);
+	begun = now(r);
+	gw_worker_cancel_all(r->worker);
+	hear(r, 'Z');
+	/* What left may have been applied. */
+	CHECK_STR(r->sqlstate, "40003");
+	CHECK(now(r) - begun < 3 * SECOND);
+}
+
+static void
+a_cancel_ends_a_copy_that_writes(void)
+{
+	in_rig(cancel_body);
+}
+
+static void
+first_error_body(struct rig *r)
+{
+	begin_copy(r);
+	send_rows(r, 0, 10);
+	end_copy(r);
+	begin_copy(r);
+	/* A batch with keys that are taken, and a line that is none. */
+	send_rows(r, 0, 100);
+	say(r, 'd', STR("x\ty\n"));
+	end_copy(r);
+	CHECK_STR(r->sqlstate, "23505");
+	CHECK(rows_there(r) > 10);
+	CHECK(rows_there(r) < 100);
+}
+
+static void
+what_comes_first_in_a_copy_fails_first(void)
+{
+	in_rig(first_error_body);
+}
+
 /* ---- results ---- */
 
 /* More than what gateway and stream hold for a client that does not read. */
@@ -394,6 +448,9 @@ CU_MAIN("gateway/copy",
 	a_batch_has_all_the_time_that_the_gateway_allows},
     {"statement_timeout_counts_for_a_whole_copy",
 	statement_timeout_counts_for_a_whole_copy},
+    {"a_cancel_ends_a_copy_that_writes", a_cancel_ends_a_copy_that_writes},
+    {"what_comes_first_in_a_copy_fails_first",
+	what_comes_first_in_a_copy_fails_first},
     {"a_client_may_read_as_slowly_as_it_likes",
 	a_client_may_read_as_slowly_as_it_likes},
     {"statement_timeout_counts_while_a_client_reads",

@@ -321,12 +321,15 @@ campaign(struct st_group *g)
 
 /* ---- votes ---- */
 
-/* Is this member bound to vote for nobody else? By a lease that it gave, or by
- * one that it holds itself. */
+/* Is this member bound to vote for others than who asks? By a lease that it
+ * gave to another, or by one that it holds itself. */
 static bool
-is_bound(struct st_group *g)
+is_bound(struct st_group *g, const struct st_ballot *ask)
 {
-	if (st_link_given(g->node, &g->promise))
+	bool owner = ask->member == g->promise.member &&
+		     ask->incarnation == g->promise.incarnation;
+
+	if (!owner && st_link_given(g->node, &g->promise))
 		return true;
 	return st_group_is_leader(g) && st_lease_ok(g) &&
 	       !mutate("lease_self_vote");
@@ -370,7 +373,7 @@ st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
 	v = (struct st_voter){.promise = g->promise,
 	    .log = st_group_log(g),
 	    .pausing = is_pausing(g),
-	    .granting = is_bound(g)};
+	    .granting = is_bound(g, &ask.ballot)};
 	if (st_ballot_cmp(&g->promise, &ask.ballot) == 0) {
 		/* The same question again. */
 		out->granted = g->state == ST_GROUP_FOLLOWING;

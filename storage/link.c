@@ -153,9 +153,13 @@ list_lost(struct st_link *l, struct arena *a, const struct cl_beat *m,
     struct cl_beaten *out)
 {
 	uint32_t left = 0;
+	/* What it knows of an earlier process of this node says nothing of the
+	 * losses of this one, which are numbered anew. */
+	uint64_t seen =
+	    m->lost_of == l->node->id.incarnation ? m->lost_seen : 0;
 
 	for (uint32_t i = 0; i < l->n_lost; i++)
-		if (l->lost[i].number > m->lost_seen)
+		if (l->lost[i].number > seen)
 			l->lost[left++] = l->lost[i];
 	l->n_lost = left;
 	out->lost_number = l->lost_number;
@@ -390,6 +394,7 @@ beat_once(struct st_link *l)
 	struct arena *a = arena_new(n->arena, "beat");
 	struct cl_beat m = {.incarnation = n->id.incarnation,
 	    .sent = world_mono_us(n->world),
+	    .lost_of = l->incarnation,
 	    .lost_seen = l->lost_seen};
 	struct st_reply_msg reply;
 	struct err *e;

@@ -137,6 +137,7 @@ static const struct cl_appended appended = {.acks = acks, .n_acks = 1};
 static const struct cl_beat beat = {.incarnation = 1,
     .sent = 2,
     .deaf_us = 9,
+    .lost_of = 8,
     .lost_seen = 3,
     .commits = indexes,
     .n_commits = 1};
@@ -263,7 +264,7 @@ static const struct sample {
 	"0400000000000000 0500000000000000 0600000000000000"},
     {CL_MSG_BEAT, &beat,
 	"01000000 0200000000000000 0900000000000000 "
-	"0300000000000000 01 01000000 0200 03000000 0400000000000000"},
+	"08000000 0300000000000000 01 01000000 0200 03000000 0400000000000000"},
     {CL_MSG_BEATEN, &beaten,
 	"0100000000000000 02000000 01 0300000000000000 01 "
 	"01000000 0200 03000000 0400000000000000 05000000 06000000 "

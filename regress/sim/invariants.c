@@ -191,8 +191,8 @@ invariants_elected(struct invariants *v, const struct inv_event *e)
 	if (e->index < high)
 		complain(v, e,
 		    "elected with ballot %s, but %" PRIu64
-		    " was applied before by member %u",
-		    show(v, &e->ballot), high, g->log[high - 1].member);
+		    " was applied before",
+		    show(v, &e->ballot), high);
 	c->ballot = e->ballot;
 	add_term(v, g, e);
 }
@@ -229,8 +229,9 @@ static void
 check_first(struct invariants *v, struct group *g, const struct inv_event *e,
     struct first *f)
 {
-	const struct first *before =
-	    e->index > 1 ? &g->log[e->index - 2] : NULL;
+	const struct first *before = e->index > 1 && g->log[e->index - 2].member
+					 ? &g->log[e->index - 2]
+					 : NULL;
 	struct st_entry entry;
 	struct err *err = st_entry_decode(v->scratch, e->entry, &entry);
 
@@ -255,12 +256,9 @@ check_first(struct invariants *v, struct group *g, const struct inv_event *e,
 		check_op(v, g, e, &entry.op);
 }
 
-static void
-add_first(struct invariants *v, struct group *g, const struct inv_event *e,
-    uint64_t hash)
+static struct first *
+new_first(struct invariants *v, struct group *g)
 {
-	struct first *f;
-
 	if (g->n_log == g->cap_log) {
 		uint64_t cap = g->cap_log ? 2 * g->cap_log : 64;
 
@@ -268,8 +266,16 @@ add_first(struct invariants *v, struct group *g, const struct inv_event *e,
 		    g->cap_log * sizeof *g->log, cap * sizeof *g->log);
 		g->cap_log = cap;
 	}
+	return &g->log[g->n_log++];
+}
+
+static void
+take_first(struct invariants *v, struct group *g, const struct inv_event *e,
+    uint64_t hash)
+{
+	struct first *f = &g->log[e->index - 1];
+
 	v->counts.entries++;
-	f = &g->log[g->n_log++];
 	*f = (struct first){
 	    .hash = hash, .ballot = e->ballot, .member = e->member};
 	check_first(v, g, e, f);
@@ -289,14 +295,22 @@ check_same(struct invariants *v, const struct group *g,
 	    show(v, &e->ballot), f->member, show(v, &f->ballot));
 }
 
-/* A process that comes back may have lost what it had applied, not flushed. */
+/* A process that comes back may have lost what it had applied, not flushed; or
+ * have applied what it had no time to tell of. */
 static bool
 is_next(const struct copy *c, const struct inv_event *e)
 {
-	if (e->index == 0)
-		return false;
-	return e->boot == c->boot ? e->index == c->applied + 1
-				  : e->index <= c->applied + 1;
+	return e->index > 0 &&
+	       (e->boot != c->boot || e->index == c->applied + 1);
+}
+
+/* Entries before it were applied by a process that died before it said so:
+ * nothing is known of them yet. */
+static void
+skip_to(struct invariants *v, struct group *g, uint64_t index)
+{
+	while (g->n_log < index)
+		*new_first(v, g) = (struct first){.hash = 0};
 }
 
 void
@@ -311,10 +325,13 @@ invariants_applied(struct invariants *v, const struct inv_event *e)
 		    e->boot == c->boot ? "" : ", before a crash");
 	c->applied = e->index;
 	c->boot = e->boot;
-	if (e->index == g->n_log + 1)
-		add_first(v, g, e, hash);
-	else if (e->index > 0 && e->index <= g->n_log)
+	if (e->index == 0)
+		return;
+	skip_to(v, g, e->index);
+	if (g->log[e->index - 1].member)
 		check_same(v, g, e, hash);
+	else
+		take_first(v, g, e, hash);
 }
 
 void

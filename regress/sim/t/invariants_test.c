@@ -112,13 +112,17 @@ normal_life_is_fine(void)
 	r.boot[1]++;
 	APPLY(&r, 1, 1, 1, 2, 20, 5);
 	APPLY(&r, 1, 2, 2, 3, 30, 0);
+	/* It dies when it has applied the next one, before it says so. */
+	r.boot[1]++;
+	APPLY(&r, 1, 2, 2, 5, 50, 0);
+	APPLY(&r, 2, 2, 2, 4, 40, 0);
 	/* Member 3 was away and is resynced. */
 	invariants_reset(
 	    r.v, &(struct inv_event){.member = 3, .gid = gid, .index = 2});
 	APPLY(&r, 3, 2, 2, 3, 30, 0);
 	CHECK(r.failures == 0);
 	invariants_counts(r.v, &n);
-	CHECK(n.groups == 1 && n.elections == 2 && n.entries == 3 &&
+	CHECK(n.groups == 1 && n.elections == 2 && n.entries == 5 &&
 	      n.resyncs == 1);
 	rig_free(&r);
 }

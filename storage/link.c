@@ -335,6 +335,10 @@ take_applied(struct st_link *l, const struct cl_beaten *m)
 		p = st_replicate_peer(g, l->member);
 		if (p && x->index <= g->applied)
 			st_replicate_applied(g, p, x->index);
+		/* It does not follow, as a new process that has not loaded the
+		 * group: it hears of it with the nudge after this beat. */
+		if (p && x->index == 0)
+			p->probing = true;
 	}
 }
 

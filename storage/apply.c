@@ -4,6 +4,8 @@
 #include "base/metrics.h"
 #include "base/mutate.h"
 #include "cluster/row.h"
+#include "storage/books.h"
+#include "storage/pass.h"
 
 #define RECORD_FORMAT 2
 #define BATCH_BYTES   (1u << 20)
@@ -40,29 +42,7 @@ st_group_record_get(struct str bytes, struct st_group_record *r)
 	return cur_done(&c);
 }
 
-bool
-st_count_get(struct str bytes, struct st_count *n)
-{
-	struct cur c = cur_of(bytes);
-
-	n->rows = (int64_t)cur_le64(&c);
-	n->bytes = (int64_t)cur_le64(&c);
-	return cur_done(&c);
-}
-
-void
-st_count_put(struct buf *b, const struct st_count *n)
-{
-	buf_le64(b, (uint64_t)n->rows);
-	buf_le64(b, (uint64_t)n->bytes);
-}
-
 /* ---- the job: runs on an engine thread, over what was prepared ---- */
-
-struct delta {
-	uint32_t table;
-	struct st_count n;
-};
 
 struct meta_op {
 	struct str key;
@@ -79,137 +59,90 @@ struct job {
 	uint32_t n_ops, cap_ops;
 	struct str record_key, record;
 	bool with_rows, with_record;
-	size_t bytes; /* of the entries, and the rows they change */
+	bool incomplete; /* the copy: some rows are not to be changed */
+	size_t bytes;    /* of the entries, and the rows they change */
 	uint32_t n_changes;
-	/* Filled by the job. */
-	struct delta *deltas;
-	uint32_t n_deltas, cap_deltas;
-	uint64_t dropped; /* tombstones */
+	uint64_t dropped; /* tombstones; filled by the job */
 };
 
-static struct delta *
-delta_of(struct job *j, uint32_t table)
-{
-	for (uint32_t i = 0; i < j->n_deltas; i++)
-		if (j->deltas[i].table == table)
-			return &j->deltas[i];
-	if (j->n_deltas == j->cap_deltas) {
-		uint32_t cap = j->cap_deltas ? j->cap_deltas * 2 : 4;
-
-		j->deltas = arena_grow(j->arena, j->deltas,
-		    j->cap_deltas * sizeof *j->deltas, cap * sizeof *j->deltas);
-		j->cap_deltas = cap;
-	}
-	j->deltas[j->n_deltas] = (struct delta){.table = table};
-	return &j->deltas[j->n_deltas++];
-}
-
 static void
-tombstone_key(struct job *j, struct buf *b, cl_stamp s, struct str key)
-{
-	buf_init(b, j->arena);
-	st_key_tombstone(b, j->gid, s, key);
-}
-
-/* Takes the old row, live or tombstone, out of the books. */
-static void
-forget_old(struct kv *kv, struct job *j, struct str key, struct delta *d)
-{
-	struct cl_row_head h;
-	struct str old;
-	struct buf b;
-
-	if (!kv_get(kv, KV_ROWS, key, &old) || !cl_row_head(old, &h))
-		return;
-	if (h.flags & CL_ROW_TOMBSTONE) {
-		tombstone_key(j, &b, h.stamp, key);
-		kv_del(kv, KV_META, buf_view(&b));
-		return;
-	}
-	d->n.rows--;
-	d->n.bytes -= (int64_t)(key.len + old.len);
-}
-
-static void
-put_tombstone(struct kv *kv, struct job *j, struct str key, cl_stamp s)
-{
-	struct buf row, b;
-
-	buf_init(&row, j->arena);
-	cl_row_begin(&row, CL_ROW_TOMBSTONE);
-	cl_row_set_stamp(row.p, s);
-	kv_put(kv, KV_ROWS, key, buf_view(&row));
-	tombstone_key(j, &b, s, key);
-	kv_put(kv, KV_META, buf_view(&b), STR_NONE);
-}
-
-static void
-apply_writes(struct kv *kv, struct job *j, const struct st_entry *e)
+apply_writes(
+    struct st_books *b, const struct st_pass *p, const struct st_entry *e)
 {
 	if (e->op.outcome != CL_APPLIED)
 		return;
-	for (uint32_t i = 0; i < e->n_writes && !kv_failed(kv); i++) {
+	for (uint32_t i = 0; i < e->n_writes && !kv_failed(b->kv); i++) {
 		const struct cl_write *w = &e->writes[i];
-		struct delta *d;
-		uint32_t table;
-		uint16_t slot;
-		struct str rest;
 
-		if (!cl_key_split(w->key, &table, &slot, &rest))
-			continue; /* refused long before; nothing to write */
-		d = delta_of(j, table);
-		forget_old(kv, j, w->key, d);
-		if (w->kind == CL_WRITE_DELETE) {
-			put_tombstone(kv, j, w->key, e->stamp);
+		if (p && !st_pass_takes(p, w->key, e->index))
 			continue;
-		}
-		kv_put(kv, KV_ROWS, w->key, w->value);
-		d->n.rows++;
-		d->n.bytes += (int64_t)(w->key.len + w->value.len);
+		if (w->kind == CL_WRITE_DELETE)
+			st_books_delete(b, w->key, e->stamp);
+		else
+			st_books_put(b, w->key, w->value);
 	}
 }
 
 static void
-apply_forget(struct kv *kv, struct job *j, const struct st_entry *e)
+apply_forget(struct job *j, struct st_books *b, const struct st_pass *p,
+    const struct st_entry *e)
 {
-	for (uint32_t i = 0; i < e->n_forget && !kv_failed(kv); i++) {
+	for (uint32_t i = 0; i < e->n_forget && !kv_failed(b->kv); i++) {
 		const struct st_forget *f = &e->forget[i];
 		struct cl_row_head h;
 		struct str row;
-		struct buf b;
+		struct buf k;
 
-		tombstone_key(j, &b, f->stamp, f->key);
-		kv_del(kv, KV_META, buf_view(&b));
-		if (!kv_get(kv, KV_ROWS, f->key, &row) ||
+		if (p && !st_pass_takes(p, f->key, e->index))
+			continue;
+		buf_init(&k, j->arena);
+		st_key_tombstone(&k, j->gid, f->stamp, f->key);
+		kv_del(b->kv, KV_META, buf_view(&k));
+		if (!kv_get(b->kv, KV_ROWS, f->key, &row) ||
 		    !cl_row_head(row, &h) || h.stamp != f->stamp ||
 		    !(h.flags & CL_ROW_TOMBSTONE))
 			continue;
-		kv_del(kv, KV_ROWS, f->key);
+		st_books_drop(b, f->key);
 		j->dropped++;
 	}
 }
 
-static void
-apply_counts(struct kv *kv, struct job *j)
+/* How far this copy's resync has come, as of the jobs before this one; NULL:
+ * the copy is complete. */
+static const struct st_pass *
+read_pass(struct kv *kv, struct job *j)
 {
-	for (uint32_t i = 0; i < j->n_deltas && !kv_failed(kv); i++) {
-		const struct delta *d = &j->deltas[i];
-		struct st_count n = {0, 0};
-		struct buf key, value;
-		struct str old;
+	struct st_pass *p;
+	struct buf key;
+	struct str v;
 
-		if (!d->n.rows && !d->n.bytes)
-			continue;
-		buf_init(&key, j->arena);
-		buf_init(&value, j->arena);
-		st_key_count(&key, d->table, j->gid.slot);
-		if (kv_get(kv, KV_META, buf_view(&key), &old))
-			st_count_get(old, &n);
-		n.rows += d->n.rows;
-		n.bytes += d->n.bytes;
-		st_count_put(&value, &n);
-		kv_put(kv, KV_META, buf_view(&key), buf_view(&value));
+	if (!j->incomplete)
+		return NULL;
+	buf_init(&key, j->arena);
+	st_key_pass(&key, j->gid);
+	if (!kv_get(kv, KV_META, buf_view(&key), &v))
+		return NULL;
+	p = NEW(j->arena, struct st_pass);
+	/* It was read before, when the group was loaded. */
+	return st_pass_get(arena_str(j->arena, v), p) ? p : NULL;
+}
+
+static void
+apply_rows(struct kv *kv, struct job *j)
+{
+	const struct st_pass *p = read_pass(kv, j);
+	struct st_books b;
+
+	st_books_open(&b, kv, j->arena, j->gid);
+	for (uint32_t i = 0; i < j->n_entries; i++) {
+		const struct st_entry *e = j->entries[i];
+
+		if (e->kind == ST_ENTRY_PROPOSAL)
+			apply_writes(&b, p, e);
+		else if (e->kind == ST_ENTRY_FORGET)
+			apply_forget(j, &b, p, e);
 	}
+	st_books_close(&b);
 }
 
 static void
@@ -217,19 +150,9 @@ apply_job(struct kv *kv, void *arg)
 {
 	struct job *j = arg;
 
-	j->n_deltas = 0;
 	j->dropped = 0;
-	if (j->with_rows) {
-		for (uint32_t i = 0; i < j->n_entries; i++) {
-			const struct st_entry *e = j->entries[i];
-
-			if (e->kind == ST_ENTRY_PROPOSAL)
-				apply_writes(kv, j, e);
-			else if (e->kind == ST_ENTRY_FORGET)
-				apply_forget(kv, j, e);
-		}
-		apply_counts(kv, j);
-	}
+	if (j->with_rows)
+		apply_rows(kv, j);
 	if (!j->with_record)
 		return;
 	for (uint32_t i = 0; i < j->n_ops; i++)
@@ -335,6 +258,7 @@ prepare(
 	struct buf key, record;
 
 	j->gid = g->gid;
+	j->incomplete = g->incomplete;
 	j->entries = NEW_N(j->arena, const struct st_entry *, BATCH_ENTRIES);
 	for (uint64_t i = g->applied + 1; i <= upto; i++) {
 		const struct st_pending *p = st_group_pending(g, i);

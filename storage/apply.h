@@ -21,12 +21,4 @@ bool st_group_record_get(struct str bytes, struct st_group_record *r);
  * the disk is full: then it returns the old one. */
 uint64_t st_apply(struct st_group *g, uint64_t upto);
 
-/* Rows and bytes of a table in a slot, kept by apply. */
-struct st_count {
-	int64_t rows;
-	int64_t bytes;
-};
-bool st_count_get(struct str bytes, struct st_count *c);
-void st_count_put(struct buf *b, const struct st_count *c);
-
 #endif

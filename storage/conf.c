@@ -77,6 +77,13 @@ const struct conf_item st_conf_items[] = {
     {"storage.log_retention", CONF_BYTES, "64MB", 1 << 20, 1ll << 40, "SIZE",
 	"Log kept for members that are behind; a member behind more is copied "
 	"anew."},
+    {"storage.resync_rate", CONF_BYTES, "32MB", 1 << 10, 1ll << 40, "SIZE",
+	"Rows per second that this node fetches to make its copies equal to "
+	"the others' again."},
+    {"storage.scrub_interval", CONF_DURATION, "1h", 0, 366ll * 86400 * 1000000,
+	"TIME",
+	"How often the copies of each group are compared; 0: only by REPAIR "
+	"CLUSTER."},
     {NULL, CONF_TEXT, NULL, 0, 0, NULL, NULL},
 };
 
@@ -107,7 +114,10 @@ st_conf_defaults(struct st_conf *c)
 	    .drain_us = 10000000u,
 	    .leader_lease_us = 600000u,
 	    .beat_us = 100000u,
-	    .log_retention = 64u << 20};
+	    .log_retention = 64u << 20,
+	    .resync_rate = 32u << 20,
+	    .resync_page = 1u << 20,
+	    .scrub_interval_us = 3600000000u};
 }
 
 void
@@ -144,4 +154,7 @@ st_conf_read(const struct conf *c, struct st_conf *out)
 	out->leader_lease_us = (uint64_t)conf_int(c, "storage.leader_lease");
 	out->beat_us = (uint64_t)conf_int(c, "storage.heartbeat");
 	out->log_retention = (uint64_t)conf_int(c, "storage.log_retention");
+	out->resync_rate = (uint64_t)conf_int(c, "storage.resync_rate");
+	out->scrub_interval_us =
+	    (uint64_t)conf_int(c, "storage.scrub_interval");
 }

@@ -80,6 +80,7 @@ st_group_promise(struct st_group *g, const struct st_ballot *b)
 
 	ASSERT(st_ballot_cmp(b, &g->promise) > 0);
 	g->promise = *b;
+	g->released = false;
 	g->leader = 0;
 	g->matched = g->committed;
 	if (b->round > g->rounds_seen)
@@ -329,7 +330,7 @@ is_bound(struct st_group *g, const struct st_ballot *ask)
 	bool owner = ask->member == g->promise.member &&
 		     ask->incarnation == g->promise.incarnation;
 
-	if (!owner && st_link_given(g->node, &g->promise))
+	if (!owner && !g->released && st_link_given(g->node, &g->promise))
 		return true;
 	return st_group_is_leader(g) && st_lease_ok(g) &&
 	       !mutate("lease_self_vote");
@@ -424,7 +425,7 @@ first_alive(struct st_group *g)
 bool
 st_group_turn(struct st_group *g)
 {
-	if (g->incomplete)
+	if (!st_group_complete(g))
 		return false;
 	if (g->leader)
 		return g->leader == g->node->id.member ||
@@ -446,7 +447,7 @@ not_before(struct st_group *g, uint64_t asked_us)
 	struct st_node *n = g->node;
 	uint64_t at = 0, rank = asked_us + alive_before(g) * RANK_US;
 
-	if (!mutate("lease_self_vote"))
+	if (!mutate("lease_self_vote") && !g->released)
 		at = st_link_given(n, &g->promise);
 	if (g->n_members > 1 && n->vote_after_us > at)
 		at = n->vote_after_us;
@@ -514,7 +515,7 @@ st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
 			return g;
 		if (known_leader(g))
 			return refuse(out, CL_REFUSE_LEADER, g->leader);
-		if (g->incomplete ||
+		if (!st_group_complete(g) || g->resync.deaf ||
 		    st_group_rank(g, n->id.member) == g->n_members)
 			return refuse(out, CL_REFUSE_LEADER, 0);
 		if (world_mono_us(n->world) >= until)

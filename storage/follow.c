@@ -67,7 +67,8 @@ cut_from(struct part *p, uint64_t index)
 
 	while (g->flushed < g->last) {
 		cond_wait_hard(&g->changed);
-		if (st_ballot_cmp(&g->promise, &p->ballot) != 0)
+		if (st_ballot_cmp(&g->promise, &p->ballot) != 0 ||
+		    g->resync.deaf || index <= g->committed)
 			return false;
 	}
 	if (index <= g->last)
@@ -167,6 +168,25 @@ acknowledge(struct part *p, uint32_t from)
 	return true;
 }
 
+/* The leader has no entries up to `prev` any more, and believes that this log
+ * ends before it. What is committed here is in its log, so that it may be
+ * wrong by now. */
+static struct err *
+take_behind(struct part *p)
+{
+	struct st_group *g = p->group;
+
+	if (g->committed > p->head->prev) {
+		p->upto = g->committed;
+		take_commit(p);
+		answer(p, CL_APPEND_OK, p->upto);
+		return NULL;
+	}
+	st_resync_want(g, p->head->prev);
+	answer(p, CL_APPEND_RESYNC, g->last);
+	return NULL;
+}
+
 static struct err *
 begin_part(struct st_node *n, struct arena *a, uint32_t from, struct part *p,
     uint64_t catalog)
@@ -194,12 +214,11 @@ begin_part(struct st_node *n, struct arena *a, uint32_t from, struct part *p,
 	p->group = g;
 	if (!acknowledge(p, from))
 		return NULL;
-	if (h->behind) {
-		st_resync_want(g);
+	if (g->resync.deaf) {
 		answer(p, CL_APPEND_RESYNC, g->last);
 		return NULL;
 	}
-	return take_entries(p, a);
+	return h->behind ? take_behind(p) : take_entries(p, a);
 }
 
 /* Waits until what it promises is on disk. */

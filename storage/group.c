@@ -144,7 +144,8 @@ static void
 grow_ring(struct st_group *g)
 {
 	uint32_t size = g->ring_size ? g->ring_size * 2 : RING_MIN;
-	struct st_pending **ring = NEW_N(g->arena, struct st_pending *, size);
+	struct arena *a = g->state_arena ? g->state_arena : g->arena;
+	struct st_pending **ring = NEW_N(a, struct st_pending *, size);
 
 	for (uint64_t i = g->applied + 1; i <= g->last; i++)
 		ring[i & (size - 1)] = st_group_pending(g, i);
@@ -351,7 +352,11 @@ retire(struct st_group *g, uint64_t to)
 static uint64_t
 may_apply(const struct st_group *g)
 {
-	return g->committed < g->flushed ? g->committed : g->flushed;
+	uint64_t index = g->committed < g->flushed ? g->committed : g->flushed;
+
+	if (g->holds)
+		return g->applied;
+	return g->stop_at && g->stop_at < index ? g->stop_at : index;
 }
 
 /* Follows the commit index; ends when nothing is left to apply. */
@@ -368,7 +373,7 @@ apply_fiber(void *arg)
 		st_results_applied(g->results, applied);
 		st_log_applied(g->node, g);
 		/* The catalog is news before its proposer hears of it. */
-		if (g->gid.placement == CL_PLACEMENT_CATALOG)
+		if (g->gid.placement == CL_PLACEMENT_CATALOG && !g->incomplete)
 			st_catalog_applied(g->node, g, applied);
 		retire(g, applied);
 		cond_broadcast(&g->changed);
@@ -419,6 +424,65 @@ st_group_step_down(struct st_group *g)
 	st_group_move(g, ST_GROUP_FOLLOWING);
 }
 
+/* ---- copies that are replaced ---- */
+
+void
+st_group_hold(struct st_group *g)
+{
+	g->holds++;
+	while (g->applying)
+		cond_wait_hard(&g->changed);
+}
+
+void
+st_group_release(struct st_group *g)
+{
+	ASSERT(g->holds > 0);
+	if (--g->holds == 0)
+		st_group_committed(g);
+}
+
+static void
+drop_pending(struct st_group *g)
+{
+	for (uint64_t i = g->applied + 1; i <= g->last; i++) {
+		struct st_pending *p = st_group_pending(g, i);
+
+		end_pending(p, ST_LOST);
+		st_pending_unref(p);
+	}
+	g->n_schemas_ahead = 0;
+	g->node->log.bytes -= g->log_bytes;
+	g->log_bytes = 0;
+}
+
+void
+st_group_reset(struct st_group *g, const struct st_group_record *r)
+{
+	ASSERT(g->holds && !g->applying && g->flushed == g->last);
+	ASSERT(r->applied >= g->applied && g->state == ST_GROUP_FOLLOWING);
+	drop_pending(g);
+	g->last = g->flushed = g->committed = g->applied = r->applied;
+	g->durable = g->trimmed = g->matched = r->applied;
+	g->last_ballot = g->applied_ballot = r->ballot;
+	g->last_stamp = g->applied_stamp = r->stamp;
+	g->floor = r->floor;
+	g->catalog_version = r->catalog_version;
+	arena_free(g->state_arena);
+	g->state_arena = arena_new(g->arena, "state");
+	g->ring = NULL;
+	g->ring_size = 0;
+	g->schemas = NULL;
+	g->n_schemas = g->cap_schemas = 0;
+	g->results = NULL;
+}
+
+bool
+st_group_complete(const struct st_group *g)
+{
+	return !g->incomplete && !g->resync.damaged;
+}
+
 /* ---- schema versions ---- */
 
 void
@@ -431,8 +495,9 @@ st_group_set_schema(struct st_group *g, uint32_t table, uint32_t version)
 		}
 	if (g->n_schemas == g->cap_schemas) {
 		uint32_t cap = g->cap_schemas ? g->cap_schemas * 2 : 8;
+		struct arena *a = g->state_arena ? g->state_arena : g->arena;
 
-		g->schemas = arena_grow(g->arena, g->schemas,
+		g->schemas = arena_grow(a, g->schemas,
 		    g->cap_schemas * sizeof *g->schemas,
 		    cap * sizeof *g->schemas);
 		g->cap_schemas = cap;

@@ -85,6 +85,22 @@ struct st_progress {
 	struct list news;      /* link.news: the commit index moved */
 };
 
+/* A copy that is made equal to the group's again (resync.h). */
+struct st_resync {
+	struct list link; /* node.resyncs */
+	bool damaged;     /* it differs from the others: answers no read, does
+			   * not lead; its log is right */
+	bool begun;       /* the pass is on disk */
+	bool again;       /* entries between copy and log are gone: once more */
+	bool deaf;        /* its log is about to be replaced */
+	bool running;
+	uint64_t behind;  /* the leader has no entries up to here */
+	uint32_t asked;   /* how many members, to ask another one each time */
+	uint32_t hint;    /* who leads, as another member said; 0: nobody did */
+	uint32_t refused; /* who did not give, last */
+	uint64_t rows, bytes; /* moved to or from this copy, ever */
+};
+
 struct st_group {
 	uint32_t magic;
 	enum st_group_state state;
@@ -98,6 +114,8 @@ struct st_group {
 	uint32_t n_members;
 	bool born;       /* it has state of its own here, be it empty */
 	bool incomplete; /* a resync is under way: rows are not the group's */
+	bool released;   /* who owns the promise says it leads no more */
+	struct st_resync resync;
 
 	struct st_ballot promise; /* voted for or acknowledged; goes to disk
 				   * before an answer that relies on it */
@@ -133,6 +151,10 @@ struct st_group {
 	struct st_pending **ring;
 	uint32_t ring_size; /* a power of two */
 	bool applying;
+	uint32_t holds;   /* nothing is applied meanwhile */
+	uint64_t stop_at; /* nothing above it is applied; 0: no bound */
+	struct arena *state_arena; /* of results, schemas and ring, when they
+				    * came by a resync */
 	struct st_locks locks;
 	struct st_results *results;
 	struct st_schema *schemas; /* as of the applied entries */
@@ -188,6 +210,16 @@ struct st_pending *st_group_pending(const struct st_group *g, uint64_t index);
 void st_group_flushed(struct st_group *g, uint64_t index);
 /* The commit index may have moved: applies what it allows. */
 void st_group_committed(struct st_group *g);
+/* In a fiber: lets what is being applied end, and nothing begin until
+ * st_group_release. */
+void st_group_hold(struct st_group *g);
+void st_group_release(struct st_group *g);
+/* Held, and with all of its log written: everything in memory that is not the
+ * promise becomes what a record of the group says; entries are gone. */
+struct st_group_record;
+void st_group_reset(struct st_group *g, const struct st_group_record *r);
+/* May the copy be read, or lead? */
+bool st_group_complete(const struct st_group *g);
 /* A leader, or who was about to be one, is none any more. Its proposers are
  * told that they do not know. */
 void st_group_step_down(struct st_group *g);

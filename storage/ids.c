@@ -119,6 +119,13 @@ st_key_tombstone(struct buf *b, struct st_gid g, cl_stamp s, struct str key)
 }
 
 void
+st_key_pass(struct buf *b, struct st_gid g)
+{
+	buf_u8(b, 'R');
+	st_gid_put(b, g);
+}
+
+void
 st_key_count(struct buf *b, uint32_t table, uint16_t slot)
 {
 	buf_u8(b, 'C');

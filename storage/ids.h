@@ -11,7 +11,8 @@
  *     S group session (16)       -> kept results (results.h)
  *     V group table (4)          -> schema version
  *     T group stamp (8) row key  -> nothing: a tombstone to drop one day
- *     C table (4) slot (2)       -> rows and bytes
+ *     R group                    -> the copy is incomplete: how far (pass.h)
+ *     C table (4) slot (2)       -> rows, bytes and digest (books.h)
  */
 #ifndef STORAGE_IDS_H
 #define STORAGE_IDS_H
@@ -53,6 +54,7 @@ void st_key_schema(struct buf *b, struct st_gid g, uint32_t table);
 /* `key` empty: the prefix of all with that stamp. */
 void st_key_tombstone(
     struct buf *b, struct st_gid g, cl_stamp s, struct str key);
+void st_key_pass(struct buf *b, struct st_gid g);
 void st_key_count(struct buf *b, uint32_t table, uint16_t slot);
 
 #endif

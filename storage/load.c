@@ -6,6 +6,8 @@
 #include "storage/apply.h"
 #include "storage/catalog.h"
 #include "storage/config.h"
+#include "storage/pass.h"
+#include "storage/resync.h"
 
 struct piece {
 	struct piece *next;
@@ -16,7 +18,7 @@ struct piece {
 struct load {
 	struct arena *arena;
 	struct st_gid gid;
-	struct str record, promise;
+	struct str record, promise, pass;
 	struct piece *sessions, *schemas, *entries;
 	uint64_t first; /* index of the oldest entry kept; 0 = none */
 };
@@ -97,6 +99,11 @@ load_job(struct kv *kv, void *arg)
 	l->promise = STR_NONE;
 	if (kv_get(kv, KV_META, buf_view(&key), &v))
 		l->promise = arena_str(l->arena, v);
+	key.len = 0;
+	st_key_pass(&key, l->gid);
+	l->pass = STR_NONE;
+	if (kv_get(kv, KV_META, buf_view(&key), &v))
+		l->pass = arena_str(l->arena, v);
 	load_meta(kv, l, 'S', &l->sessions);
 	load_meta(kv, l, 'V', &l->schemas);
 	load_log(kv, l, r.applied);
@@ -145,7 +152,8 @@ take_entries(struct st_group *g, struct arena *a, const struct load *l)
 	for (const struct piece *x = l->entries; x; x = x->next) {
 		if (st_group_restore(g, a, x->value))
 			return ERR(a, ERRCODE_DATA_CORRUPTED,
-			    "the log of slot %u is damaged after entry %" PRIu64,
+			    "the log of slot %u is damaged after entry "
+			    "%" PRIu64,
 			    g->gid.slot, g->last);
 	}
 	return NULL;
@@ -165,6 +173,20 @@ take_promise(struct st_group *g, struct arena *a, const struct load *l)
 	g->rounds_seen = g->promise.round;
 	g->promises = g->promised = 0;
 	g->born = l->record.len || l->promise.len || g->last;
+	return NULL;
+}
+
+/* A copy whose resync was cut short: it goes on. */
+static struct err *
+take_pass(struct st_group *g, struct arena *a, const struct load *l)
+{
+	struct st_pass pass;
+
+	g->incomplete = l->pass.len > 0;
+	if (g->incomplete && !st_pass_get(l->pass, &pass))
+		return ERR(a, ERRCODE_DATA_CORRUPTED,
+		    "the record of a resync of slot %u is malformed",
+		    g->gid.slot);
 	return NULL;
 }
 
@@ -204,7 +226,9 @@ load_group(struct st_group *g, struct arena *a)
 	TRY(take_entries(g, a, &l));
 	TRY(take_promise(g, a, &l));
 	g->flushed = g->last;
-	if (g->gid.placement == CL_PLACEMENT_CATALOG)
+	TRY(take_pass(g, a, &l));
+	/* An incomplete copy knows no catalog: others are asked. */
+	if (g->gid.placement == CL_PLACEMENT_CATALOG && !g->incomplete)
 		TRY(st_catalog_rebuild(g->node, a, g));
 	st_config_load(g);
 	return NULL;
@@ -222,6 +246,8 @@ st_group_load(struct st_group *g)
 	e = load_group(g, s->arena);
 	if (!e) {
 		st_group_move(g, ST_GROUP_FOLLOWING);
+		if (g->incomplete)
+			st_resync_resume(g);
 	} else {
 		LOG(g->node->world, LOG_ERROR, "group", "damaged",
 		    "placement=%u slot=%u error=\"%s\"", g->gid.placement,

@@ -103,6 +103,26 @@ take_items(struct st_log *l, struct batch *b)
 	}
 }
 
+/* When there is too much log: all that is applied, but for the last entry,
+ * and what a member that is resynced has to catch up with; the latter only
+ * while that is not too much, too. */
+static uint64_t
+beyond(const struct st_group *g)
+{
+	const struct st_node *n = g->node;
+	uint64_t to = g->durable ? g->durable - 1 : 0;
+
+	if (!st_group_is_leader(g) || n->log.bytes / 2 > n->conf.log_retention)
+		return to;
+	for (uint32_t i = 0; i < g->n_peers; i++) {
+		const struct st_progress *p = &g->peers[i];
+
+		if (p->resyncing && p->next >= 2 && p->next - 2 < to)
+			to = p->next - 2;
+	}
+	return to;
+}
+
 /* How much of a group's log nobody needs any more: what is applied and flushed
  * here and flushed at every member, but for the last of these, whose ballot a
  * member may be asked about.  When logs take more than they may, only what is
@@ -116,7 +136,7 @@ trim_to(const struct st_group *g)
 	if (g->n_members <= 1 && !g->n_peers)
 		return g->durable;
 	if (n->log.bytes > n->conf.log_retention)
-		return g->durable;
+		return beyond(g);
 	if (st_group_is_leader(g)) {
 		keep = g->last;
 		for (uint32_t i = 0; i < g->n_peers; i++)

@@ -14,6 +14,8 @@
 #include "storage/link.h"
 #include "storage/log.h"
 #include "storage/peer.h"
+#include "storage/resync.h"
+#include "storage/scrub.h"
 #include "storage/sweep.h"
 
 #define STOP_CHECK_US   20000u
@@ -241,6 +243,8 @@ start_fiber(void *arg)
 	if (n->state == ST_NODE_STARTING) {
 		st_node_move(n, ST_NODE_SERVING);
 		st_sweep_start(n);
+		st_resync_start(n);
+		st_scrub_start(n);
 		st_background(n, "refresh", refresh_fiber);
 		st_background(n, "voters", voters_fiber);
 		LOG(n->world, LOG_INFO, "node", "serving",
@@ -263,6 +267,8 @@ init_node(struct st_node *n)
 	list_init(&n->conns);
 	list_init(&n->peers);
 	list_init(&n->links);
+	list_init(&n->resyncs);
+	list_init(&n->sources);
 	list_init(&n->log.queue);
 	list_init(&n->log.applied);
 	list_init(&n->log.trims);

@@ -86,6 +86,12 @@ struct st_node {
 	struct cond idle;   /* one of the two fell to 0 */
 	struct cond wakeup; /* the state changed, or a sweep is wanted */
 	struct list peers;
+	struct list resyncs; /* groups that wait for one: resync.c */
+	uint32_t n_resyncs;  /* workers */
+	uint32_t n_incomplete;
+	uint64_t resync_free_us; /* when the next page may be fetched */
+	struct list sources;     /* source.c */
+	bool scrubbing;
 	struct list scratches;
 	uint64_t next_request;
 	uint64_t purge_version; /* of the catalog, by which rows were purged */

@@ -2,7 +2,7 @@
 
 #include "base/metrics.h"
 #include "cluster/row.h"
-#include "storage/apply.h"
+#include "storage/books.h"
 #include "storage/serving.h"
 
 #define ROWS_BYTES (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))

@@ -117,6 +117,17 @@ tell_commit(struct st_group *g)
 			list_push(&g->peers[i].link->news, &g->peers[i].news);
 }
 
+static void
+commit_to(struct st_group *g, uint64_t committed)
+{
+	ASSERT(committed <= g->last && g->applied <= committed);
+	if (committed == g->committed)
+		return;
+	g->committed = committed;
+	tell_commit(g);
+	st_group_committed(g);
+}
+
 void
 st_replicate_matched(struct st_group *g)
 {
@@ -137,12 +148,7 @@ st_replicate_matched(struct st_group *g)
 		return;
 	committed = st_commit_index(
 	    g->committed, st_majority_index(match, n), g->term_start);
-	ASSERT(committed <= g->last && g->applied <= committed);
-	if (committed == g->committed)
-		return;
-	g->committed = committed;
-	tell_commit(g);
-	st_group_committed(g);
+	commit_to(g, committed);
 }
 
 /* Every member has applied up to `least`: the stamp that goes with it, by the
@@ -222,6 +228,7 @@ st_replicate_voted(struct st_group *g, uint32_t member, uint64_t when_us)
 struct part {
 	struct st_group *group;
 	struct st_ballot ballot;
+	uint64_t prev;
 	uint64_t upto;
 	uint64_t confirm;
 };
@@ -402,7 +409,8 @@ finish_head(struct frame *f, struct st_progress *p, struct cl_append_head *h)
 	p->commit = g->committed;
 	p->probe_out = true;
 	list_del(&p->news);
-	*part = (struct part){g, g->ballot, h->prev + h->count, g->confirm};
+	*part = (struct part){g, g->ballot, h->prev,
+	    h->prev + h->count + h->behind, g->confirm};
 	f->msg.groups[f->msg.n_groups++] = *h;
 	f->bytes += sizeof *h;
 	if (p->next <= g->last && !p->probing)
@@ -422,7 +430,7 @@ add_group(struct frame *f, struct st_progress *p)
 	 * newest applied one, whose ballot is known. */
 	if (g->trimmed && p->next <= g->trimmed + 1 && p->next <= g->applied) {
 		h.behind = 1;
-		h.prev = 0;
+		h.prev = g->trimmed;
 		finish_head(f, p, &h);
 		return;
 	}
@@ -461,14 +469,14 @@ on_ok(struct st_group *g, struct st_progress *p, const struct cl_append_ack *a)
  * before its copy counts as behind, the oldest entry that is left is tried. */
 static void
 on_gap(const struct st_group *g, struct st_progress *p,
-    const struct cl_append_ack *a)
+    const struct part *part, const struct cl_append_ack *a)
 {
 	uint64_t next = a->last + 1;
 	uint64_t oldest = g->trimmed ? g->trimmed + 2 : 1;
 
 	if (next <= p->match)
 		next = p->match + 1;
-	if (next < oldest && p->next > oldest && oldest <= g->last)
+	if (next < oldest && part->prev >= oldest && oldest <= g->last)
 		next = oldest;
 	if (next < p->next)
 		p->next = next;
@@ -483,6 +491,19 @@ on_resync(
 	p->probing = true;
 	p->match = 0;
 	p->next = a->last < g->last ? a->last + 1 : g->last + 1;
+}
+
+void
+st_replicate_resync(struct st_group *g, uint32_t member, uint64_t index)
+{
+	struct st_progress *p = st_replicate_peer(g, member);
+
+	if (!p)
+		return;
+	p->resyncing = true;
+	p->probing = true;
+	p->match = 0;
+	p->next = index + 1;
 }
 
 static bool
@@ -527,11 +548,19 @@ take_ack(struct st_link *l, const struct part *part,
 		st_replicate_applied(g, p, a->applied);
 		break;
 	case CL_APPEND_GAP:
-		on_gap(g, p, a);
+		on_gap(g, p, part, a);
 		break;
 	case CL_APPEND_RESYNC:
 		on_resync(g, p, a);
-		return; /* with the next beat */
+		/* What it has applied was committed, even if this leader has
+		 * not learnt that yet. */
+		if (a->applied > g->committed && a->applied <= g->last)
+			commit_to(g, a->applied);
+		/* It took what was sent: more of it. Else with the next
+		 * beat. */
+		if (a->last < part->upto || p->next > g->last)
+			return;
+		break;
 	default:
 		p->probing = true;
 		return;

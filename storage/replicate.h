@@ -31,6 +31,9 @@ void st_replicate_applied(
 bool st_replicate_all(
     struct st_group *g, uint64_t index, uint64_t deadline_us);
 
+/* The member is given the group's state as of an index: entries behind it are
+ * kept for it, and it does not count until it says that it is complete. */
+void st_replicate_resync(struct st_group *g, uint32_t member, uint64_t index);
 /* Asks those whose copy is incomplete how far they are. */
 void st_replicate_nudge(struct st_link *l);
 

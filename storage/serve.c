@@ -9,6 +9,8 @@
 #include "storage/link.h"
 #include "storage/propose.h"
 #include "storage/read.h"
+#include "storage/scrub.h"
+#include "storage/source.h"
 
 static struct err *
 serve_ping(struct st_request *r, void *msg)
@@ -162,6 +164,54 @@ serve_beat(struct st_request *r, void *msg)
 	return NULL;
 }
 
+static struct err *
+serve_resync_get(struct st_request *r, void *msg)
+{
+	struct cl_resync_page out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_source_serve(
+	    r->node, r->arena, from, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_RESYNC_PAGE, &out);
+	return NULL;
+}
+
+static struct err *
+serve_digest_get(struct st_request *r, void *msg)
+{
+	struct cl_digests out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_digest_serve(r->node, r->arena, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_DIGESTS, &out);
+	return NULL;
+}
+
+static struct err *
+serve_resync_ask(struct st_request *r, void *msg)
+{
+	struct cl_pong out = {0};
+	uint32_t from;
+
+	TRY(member(r, &from));
+	st_resync_ask_serve(r->node, msg);
+	st_reply(r, CL_MSG_PONG, &out);
+	return NULL;
+}
+
+static struct err *
+serve_repair(struct st_request *r, void *msg)
+{
+	struct cl_repaired out;
+
+	TRY(st_repair_serve(
+	    r->node, r->arena, msg, r->frame.catalog, r->deadline_us, &out));
+	st_reply(r, CL_MSG_REPAIRED, &out);
+	return NULL;
+}
+
 static const struct {
 	uint16_t kind;
 	struct err *(*serve)(struct st_request *r, void *msg);
@@ -178,6 +228,10 @@ static const struct {
     {CL_MSG_VOTE, serve_vote},
     {CL_MSG_APPEND, serve_append},
     {CL_MSG_BEAT, serve_beat},
+    {CL_MSG_RESYNC_GET, serve_resync_get},
+    {CL_MSG_DIGEST_GET, serve_digest_get},
+    {CL_MSG_RESYNC_ASK, serve_resync_ask},
+    {CL_MSG_REPAIR, serve_repair},
 };
 
 static struct err *

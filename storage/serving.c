@@ -21,7 +21,7 @@ begin_any(struct st_serving *s, uint64_t catalog)
 		struct st_group *g = st_group_open(
 		    s->node, s->gids[i], catalog, s->deadline_us, &s->why);
 
-		if (g && g->incomplete) {
+		if (g && !st_group_complete(g)) {
 			s->why = CL_REFUSE_LEADER;
 			g = NULL;
 		}
@@ -96,7 +96,8 @@ static bool
 end_any(const struct st_serving *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!st_group_loaded(s->groups[i]) || s->groups[i]->incomplete)
+		if (!st_group_loaded(s->groups[i]) ||
+		    !st_group_complete(s->groups[i]))
 			return false;
 	return true;
 }

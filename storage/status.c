@@ -82,6 +82,7 @@ groups(const struct st_node *n)
 	    j, "log_entries", json_integer((json_int_t)entries));
 	json_object_set_new(
 	    j, "proposals", json_integer((json_int_t)proposals));
+	json_object_set_new(j, "incomplete", json_integer(n->n_incomplete));
 	return j;
 }
 

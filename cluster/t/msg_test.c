@@ -155,7 +155,10 @@ static const struct cl_resync_get resync_get = {.placement = 1,
     .what = CL_RESYNC_ROWS,
     .applied = 4,
     .after = {"a", 1},
-    .bytes = 65536};
+    .bytes = 65536,
+    .index = 5,
+    .round = 6,
+    .incarnation = 7};
 static const struct cl_resync_page resync_page = {.reason = CL_REFUSE_NONE,
     .leader = 1,
     .index = 2,
@@ -170,14 +173,20 @@ static const struct cl_resync_page resync_page = {.reason = CL_REFUSE_NONE,
     .rows = rows,
     .n_rows = 2};
 static const struct cl_digest_get digest_get = {
-    .placement = 1, .slot = 2, .epoch = 3, .index = 4};
-static const struct cl_digests digests = {
-    .reason = 0, .index = 1, .tables = digest_list, .n_tables = 1};
+    .placement = 1, .slot = 2, .epoch = 3, .index = 4, .deep = 1};
+static const struct cl_digests digests = {.reason = 0,
+    .index = 1,
+    .wrong = 1,
+    .tables = digest_list,
+    .n_tables = 1};
 static const struct cl_resync_ask resync_ask = {
     .placement = 1, .slot = 2, .epoch = 3};
-static const struct cl_repair repair = {.unused = 0};
-static const struct cl_repaired repaired = {
-    .groups = 1, .skipped = 2, .different = 3, .rows = 4, .bytes = 5};
+static const struct cl_repair repair = {.groups = elsewhere, .n_groups = 1};
+static const struct cl_repaired repaired = {.different = 3,
+    .rows = 4,
+    .bytes = 5,
+    .groups = elsewhere,
+    .n_groups = 1};
 
 static const struct sample {
 	enum cl_msg_kind kind;
@@ -270,7 +279,8 @@ static const struct sample {
 	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
 	"01 01000000 0200 03000000 0400000000000000"},
     {CL_MSG_RESYNC_GET, &resync_get,
-	"01000000 0200 03000000 02 0400000000000000 0161 00000100"},
+	"01000000 0200 03000000 02 0400000000000000 0161 00000100 "
+	"0500000000000000 0600000000000000 07000000"},
     {CL_MSG_RESYNC_PAGE, &resync_page,
 	"00 01000000 "
 	"0200000000000000 0300000000000000 04000000 05000000 "
@@ -278,15 +288,16 @@ static const struct sample {
 	"01 0175 02 "
 	"016b 0176 "
 	"026b6b 00"},
-    {CL_MSG_DIGEST_GET, &digest_get, "01000000 0200 03000000 0400000000000000"},
+    {CL_MSG_DIGEST_GET, &digest_get,
+	"01000000 0200 03000000 0400000000000000 01"},
     {CL_MSG_DIGESTS, &digests,
-	"00 0100000000000000 01 "
+	"00 0100000000000000 01 01 "
 	"00400000 0500000000000000 0807060504030201"},
     {CL_MSG_RESYNC_ASK, &resync_ask, "01000000 0200 03000000"},
-    {CL_MSG_REPAIR, &repair, "00"},
+    {CL_MSG_REPAIR, &repair, "01 01000000 0200 03000000 04000000"},
     {CL_MSG_REPAIRED, &repaired,
-	"01000000 02000000 03000000 "
-	"0400000000000000 0500000000000000"},
+	"03000000 0400000000000000 0500000000000000 "
+	"01 01000000 0200 03000000 04000000"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)

@@ -226,6 +226,8 @@ struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_list(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_repair(struct gw_session *s, struct gw_portal *p);
+const struct sql_column_out *gw_repair_columns(uint32_t *n);
 const struct sql_column_out *gw_list_columns(
     const struct sql_stmt *stmt, uint32_t *n);
 struct err *gw_util_prepared(struct gw_session *s, struct gw_portal *p);

@@ -95,7 +95,7 @@ static handler *const handlers[] = {
     [SQL_STMT_USE] = use,
     [SQL_STMT_SHOW_LIST] = gw_util_list,
     [SQL_STMT_DESCRIBE] = gw_util_list,
-    [SQL_STMT_REPAIR_CLUSTER] = not_yet,
+    [SQL_STMT_REPAIR_CLUSTER] = gw_util_repair,
     [SQL_STMT_RECLAIM] = not_yet,
     [SQL_STMT_ALTER_CLUSTER] = not_yet,
     [SQL_STMT_ALTER_NODE] = not_yet,
@@ -196,6 +196,8 @@ gw_utility_columns(struct gw_session *s, const struct sql_stmt *stmt,
 	case SQL_STMT_SHOW_LIST:
 	case SQL_STMT_DESCRIBE:
 		return gw_list_columns(stmt, n);
+	case SQL_STMT_REPAIR_CLUSTER:
+		return gw_repair_columns(n);
 	case SQL_STMT_EXECUTE:
 		return columns_behind(s, stmt, a, n);
 	case SQL_STMT_FETCH:

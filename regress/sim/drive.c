@@ -618,6 +618,9 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	fc->sweep_interval_us = 50000 + rng_exp(&shape, SECOND);
 	/* Seldom enough for members that were away a little, often not. */
 	fc->log_retention = (uint64_t)1024 << rng_between(&shape, 1, 14);
+	if (r->opts.scenario->log_retention)
+		fc->log_retention = r->opts.scenario->log_retention;
+	fc->scrub_us = r->opts.scenario->scrub_us;
 	if (r->opts.gateways)
 		fc->gateways = r->opts.gateways;
 }

@@ -41,6 +41,8 @@ struct scenario {
 	uint64_t think_us;         /* mean pause between operations */
 	uint32_t replication;      /* 0 = by the seed */
 	uint64_t tombstone_age_us; /* in the mean; 0 = 10 s */
+	uint64_t log_retention;    /* 0 = by the seed */
+	uint64_t scrub_us;         /* between two; 0 = an hour */
 	/* All run in fibers of a client. The first makes tables, and is run
 	 * by one of them before WORK. */
 	void (*setup)(struct client *c);

@@ -660,6 +660,18 @@ engine_mem_add(
 	mem_map_link(&d->files[f], mem_node_new(&d->files[f], key, val));
 }
 
+void
+engine_mem_damage(
+    struct engine_mem_disk *d, enum kv_file f, struct str key, size_t at)
+{
+	const struct mem_node *n = mem_map_find(&d->files[f], key);
+	uint8_t *val;
+
+	ASSERT(n && at < n->val.len);
+	memcpy(&val, &n->val.p, sizeof val);
+	val[at] ^= 1;
+}
+
 uint64_t
 engine_mem_digest(const struct engine_mem_disk *d)
 {

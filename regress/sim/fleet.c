@@ -223,6 +223,9 @@ boot_node(void *arg, struct world *w)
 	c.sweep_interval_us = n->fleet->conf.sweep_interval_us;
 	c.leader_lease_us = n->fleet->conf.leader_lease_us;
 	c.log_retention = n->fleet->conf.log_retention;
+	c.resync_page = (uint32_t)n->fleet->conf.page_bytes;
+	if (n->fleet->conf.scrub_us)
+		c.scrub_interval_us = n->fleet->conf.scrub_us;
 	c.observer = n->observer;
 	c.init_if_empty = n->index == 0 && n->wiped == 0;
 	c.join = c.init_if_empty ? "" : n->others;

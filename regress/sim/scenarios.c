@@ -661,7 +661,7 @@ static const struct scenario ddl = {
 
 const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
     &scan, &ddl, &clocks, &disk, &scenario_ddl_race, &scenario_failover,
-    &scenario_takeover, &scenario_consistency, &scenario_reinsert,
+    &scenario_takeover, &scenario_consistency, &scenario_reinsert, &scenario_resync,
     &scenario_gateway_clocks, NULL};
 
 const struct scenario *

@@ -14,6 +14,7 @@ extern const struct scenario scenario_ddl_race;
 extern const struct scenario scenario_failover;
 extern const struct scenario scenario_gateway_clocks;
 extern const struct scenario scenario_reinsert;
+extern const struct scenario scenario_resync;
 extern const struct scenario scenario_takeover;
 
 /* Counters in a table c: increments happen once each, or not at all. */

@@ -128,11 +128,57 @@ campaign_unref(struct campaign *c)
 		arena_free(c->arena);
 }
 
+/* What a member promised only rises: one that promised a higher ballot than one
+ * of its own leads in that one no more. */
+static void
+note_promise(struct st_group *g, uint32_t member, const struct st_ballot *b)
+{
+	for (uint32_t i = 0; i < CL_COPIES_MAX; i++) {
+		struct st_heard *h = &g->heard[i];
+
+		if (h->member && h->member != member)
+			continue;
+		if (!h->member || st_ballot_cmp(b, &h->promise) > 0)
+			h->promise = *b;
+		h->member = member;
+		return;
+	}
+}
+
+static void
+list_promises(struct campaign *c)
+{
+	const struct st_group *g = c->group;
+
+	c->msg.promises = NEW_N(c->arena, struct cl_promise, CL_COPIES_MAX);
+	for (uint32_t i = 0; i < CL_COPIES_MAX && g->heard[i].member; i++)
+		c->msg.promises[c->msg.n_promises++] =
+		    (struct cl_promise){g->heard[i].member,
+			g->heard[i].promise.round, g->heard[i].promise.member,
+			g->heard[i].promise.incarnation};
+}
+
+/* The lease binds to the owner of the ballot that was promised, but not if the
+ * owner has promised a higher one since: it leads in that one no more. */
+static void
+hear_promises(struct st_group *g, const struct cl_vote *m)
+{
+	for (uint32_t i = 0; i < m->n_promises; i++) {
+		const struct cl_promise *x = &m->promises[i];
+		struct st_ballot b = {x->round, x->member, x->incarnation};
+
+		if (x->by == g->promise.member &&
+		    st_ballot_cmp(&b, &g->promise) > 0)
+			g->released = true;
+	}
+}
+
 static void
 note_vote(struct campaign *c, uint32_t member, const struct cl_voted *v)
 {
 	struct st_ballot its = {v->round, v->member, v->incarnation};
 
+	note_promise(c->group, member, &its);
 	if (v->granted) {
 		c->voted_us[c->votes] = world_mono_us(c->node->world);
 		c->voters[c->votes++] = member;
@@ -187,6 +233,7 @@ ask_all(struct st_group *g)
 	    .last_round = g->last_ballot.round,
 	    .last_member = g->last_ballot.member,
 	    .last_incarnation = g->last_ballot.incarnation};
+	list_promises(c);
 	for (uint32_t i = 0; i < g->n_members; i++) {
 		struct asker *k;
 
@@ -364,6 +411,7 @@ st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
 	    n, gid, 0, world_mono_us(n->world) + VOTE_CALL_US, &why);
 	if (!g || n->state > ST_NODE_SERVING)
 		return NULL;
+	hear_promises(g, m);
 	if (ask.ballot.round > g->rounds_seen)
 		g->rounds_seen = ask.ballot.round;
 	/* Who stands for a higher ballot leads in none any more. */

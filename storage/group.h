@@ -115,6 +115,10 @@ struct st_group {
 	bool born;       /* it has state of its own here, be it empty */
 	bool incomplete; /* a resync is under way: rows are not the group's */
 	bool released;   /* who owns the promise says it leads no more */
+	struct st_heard {
+		uint32_t member;
+		struct st_ballot promise;
+	} heard[CL_COPIES_MAX]; /* what others answered to candidates here */
 	struct st_resync resync;
 
 	struct st_ballot promise; /* voted for or acknowledged; goes to disk

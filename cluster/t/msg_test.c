@@ -16,6 +16,7 @@ static struct cl_column_ref columns[] = {{1}, {7}};
 static struct cl_table_count tables[] = {{16384, 5, 6}};
 static struct cl_object_change objects[] = {
     {8, 16384, 5, 6, 0, {"o", 1}}, {8, 16385, 7, 8, 1, {NULL, 0}}};
+static struct cl_promise promises[] = {{1, 2, 3, 4}};
 static struct cl_group_at elsewhere[] = {{1, 2, 3, 4}, {1, 5, 6, 0}};
 static struct cl_append_head heads[] = {
     {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1, 2}};
@@ -128,7 +129,9 @@ static const struct cl_vote vote = {.placement = 1,
     .last = 7,
     .last_round = 8,
     .last_member = 9,
-    .last_incarnation = 10};
+    .last_incarnation = 10,
+    .promises = promises,
+    .n_promises = 1};
 static const struct cl_voted voted = {
     .granted = 1, .round = 2, .member = 3, .incarnation = 4};
 static const struct cl_append append = {
@@ -258,7 +261,8 @@ static const struct sample {
     {CL_MSG_STATUS, &status, "027b7d"},
     {CL_MSG_VOTE, &vote,
 	"01000000 0200 03000000 0400000000000000 05000000 06000000 "
-	"0700000000000000 0800000000000000 09000000 0a000000"},
+	"0700000000000000 0800000000000000 09000000 0a000000 "
+	"01 01000000 0200000000000000 03000000 04000000"},
     {CL_MSG_VOTED, &voted, "01 0200000000000000 03000000 04000000"},
     {CL_MSG_APPEND, &append,
 	"01 "

@@ -2,7 +2,8 @@
 sub(/^METRIC\([A-Z0-9_]+, /, "") {
 	kind = tolower($1)
 	sub(/,$/, "", kind)
-	sub(/^[A-Z]+, "/, "")
+	sub(/_/, " ", kind)
+	sub(/^[A-Z_]+, "/, "")
 	sub(/"\)$/, "")
 	at = match($0, /", "/)
 	name = substr($0, 1, at - 1)

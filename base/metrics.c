@@ -11,12 +11,13 @@
 #define HIST_BOUNDS 27
 #define HIST_SUM    (HIST_BOUNDS + 1)
 
-enum kind { COUNTER, GAUGE, PEAK, HISTOGRAM };
+enum kind { COUNTER, GAUGE, PEAK, HISTOGRAM, BY_MEMBER };
 
 #define SLOTS_COUNTER   1
 #define SLOTS_GAUGE     1
 #define SLOTS_PEAK      1
 #define SLOTS_HISTOGRAM (HIST_SUM + 1)
+#define SLOTS_BY_MEMBER 1 /* unused */
 
 enum {
 #define METRIC(id, kind, name, help)                                           \
@@ -48,6 +49,14 @@ struct metric_block {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct metric_block *blocks; /* of living threads */
 static struct metric_block dead;    /* counters of ended ones */
+/* What is known of members: few, and set now and then, so one lock does. */
+#define BY_MEMBER_MAX 4096u
+static struct by_member {
+	enum metric metric;
+	uint32_t member;
+	int64_t value;
+} by_member[BY_MEMBER_MAX];
+static uint32_t n_by_member;
 static pthread_key_t block_key;
 static pthread_once_t block_once = PTHREAD_ONCE_INIT;
 static _Thread_local struct metric_block own;
@@ -146,6 +155,32 @@ metric_move(enum metric m, int64_t d)
 	metric_add(m, (uint64_t)d);
 }
 
+/* Under the lock. */
+static struct by_member *
+find_member(enum metric m, uint32_t member)
+{
+	for (uint32_t i = 0; i < n_by_member; i++) {
+		if (by_member[i].metric == m && by_member[i].member == member)
+			return &by_member[i];
+	}
+	return NULL;
+}
+
+void
+metric_set_member(enum metric m, uint32_t member, int64_t v)
+{
+	struct by_member *x;
+
+	ASSERT(defs[m].kind == BY_MEMBER);
+	pthread_mutex_lock(&lock);
+	x = find_member(m, member);
+	if (!x && n_by_member < BY_MEMBER_MAX)
+		x = &by_member[n_by_member++];
+	if (x)
+		*x = (struct by_member){m, member, v};
+	pthread_mutex_unlock(&lock);
+}
+
 void
 metric_peak(enum metric m, uint64_t v)
 {
@@ -221,13 +256,24 @@ static void
 print_head(struct buf *out, enum metric m)
 {
 	static const char *const types[] = {
-	    "counter", "gauge", "gauge", "histogram"};
+	    "counter", "gauge", "gauge", "histogram", "gauge"};
 	struct str name = bare(defs[m].name);
 
 	if (m > 0 && str_eq(name, bare(defs[m - 1].name)))
 		return;
 	buf_printf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", STR_FMT(name),
 	    defs[m].help, STR_FMT(name), types[defs[m].kind]);
+}
+
+static void
+print_members(struct buf *out, enum metric m)
+{
+	for (uint32_t i = 0; i < n_by_member; i++) {
+		if (by_member[i].metric == m)
+			buf_printf(out, "%s{member=\"%u\"} %" PRId64 "\n",
+			    defs[m].name, by_member[i].member,
+			    by_member[i].value);
+	}
 }
 
 static void
@@ -259,6 +305,8 @@ metrics_print(struct buf *out)
 		print_head(out, m);
 		if (defs[m].kind == HISTOGRAM)
 			print_histogram(out, defs[m].name, slots);
+		else if (defs[m].kind == BY_MEMBER)
+			print_members(out, m);
 		else if (defs[m].kind == GAUGE)
 			buf_printf(out, "%s %" PRId64 "\n", defs[m].name,
 			    (int64_t)slots[0]);

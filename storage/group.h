@@ -77,6 +77,8 @@ struct st_progress {
 	uint64_t match;   /* flushed there */
 	uint64_t applied; /* there, as last heard */
 	uint64_t commit;  /* last told */
+	uint64_t behind;  /* a committed index that it has not applied, ... */
+	uint64_t behind_us; /* ... committed then; 0: it lacks none */
 	uint64_t acked_us; /* when it was known to have acknowledged the ballot;
 			    * 0: not yet */
 	uint64_t confirm;      /* latest round that it confirmed */

@@ -7,6 +7,7 @@
 #include "base/mutate.h"
 #include "storage/catalog.h"
 #include "storage/elect.h"
+#include "storage/facts.h"
 #include "storage/peer.h"
 #include "storage/replicate.h"
 
@@ -18,6 +19,8 @@
 #define QUIET_US 2000000u
 /* A sender of heartbeats that had no answer for this long is not followed. */
 #define DEAF_US 1500000u
+/* Between two looks at what the gauges show. */
+#define MEASURE_US 1000000u
 
 struct st_link *
 st_link_get(struct st_node *n, uint32_t member)
@@ -409,8 +412,11 @@ beat_once(struct st_link *l)
 	list_news(l, a, &m);
 	e = st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
 	    m.sent + BEAT_CALL_US, &reply);
+	metric_inc(M_NODE_BEATS);
 	if (!e && reply.kind == CL_MSG_BEATEN)
 		take_beaten(l, reply.msg);
+	else
+		metric_inc(M_NODE_BEATS_LOST);
 	/* Members whose copy is being mended are asked how far they are. */
 	if (!e)
 		st_replicate_nudge(l);
@@ -486,8 +492,10 @@ static void
 links_fiber(void *arg)
 {
 	struct st_node *n = TAKE(struct st_node, arg, ST_NODE_MAGIC);
+	uint64_t measured = 0;
 
 	while (n->state < ST_NODE_DRAINING) {
+		uint64_t now = world_mono_us(n->world);
 		const struct cl_object *o;
 		size_t at = 0;
 
@@ -495,6 +503,10 @@ links_fiber(void *arg)
 			if (o->id != n->id.member)
 				start_link(st_link_get(n, o->id));
 		check_quiet(n);
+		if (now - measured >= MEASURE_US) {
+			st_facts_measure(n);
+			measured = now;
+		}
 		cond_wait(&n->catalog.changed,
 		    world_mono_us(n->world) + n->conf.beat_us);
 	}

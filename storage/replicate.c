@@ -109,12 +109,28 @@ st_replicate_learner(struct st_group *g, uint32_t member)
 
 /* ---- commit ---- */
 
+/* How long a member lacks what is committed: measured for one index after the
+ * other, so that one who keeps up is never long behind. */
+static void
+note_behind(struct st_progress *p)
+{
+	const struct st_group *g = p->group;
+
+	if (p->behind_us && p->applied < p->behind)
+		return;
+	p->behind = g->committed;
+	p->behind_us =
+	    p->applied < p->behind ? world_mono_us(g->node->world) : 0;
+}
+
 static void
 tell_commit(struct st_group *g)
 {
-	for (uint32_t i = 0; i < g->n_peers; i++)
+	for (uint32_t i = 0; i < g->n_peers; i++) {
+		note_behind(&g->peers[i]);
 		if (!list_linked(&g->peers[i].news))
 			list_push(&g->peers[i].link->news, &g->peers[i].news);
+	}
 }
 
 static void
@@ -178,6 +194,7 @@ st_replicate_applied(
 	if (applied <= p->applied)
 		return;
 	p->applied = applied;
+	note_behind(p);
 	for (uint32_t i = 0; i < g->n_peers; i++)
 		if (g->peers[i].applied < least)
 			least = g->peers[i].applied;

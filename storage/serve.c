@@ -4,6 +4,7 @@
 #include "storage/catalog.h"
 #include "storage/conn.h"
 #include "storage/elect.h"
+#include "storage/facts.h"
 #include "storage/follow.h"
 #include "storage/join.h"
 #include "storage/link.h"
@@ -117,6 +118,27 @@ serve_status(struct st_request *r, void *msg)
 	return NULL;
 }
 
+static struct err *
+serve_member(struct st_request *r, void *msg)
+{
+	struct cl_member_info out;
+
+	(void)msg;
+	TRY(st_facts_member(r->node, r->arena, &out));
+	st_reply(r, CL_MSG_MEMBER_INFO, &out);
+	return NULL;
+}
+
+static struct err *
+serve_groups(struct st_request *r, void *msg)
+{
+	struct cl_groups out;
+
+	st_facts_groups(r->node, r->arena, msg, &out);
+	st_reply(r, CL_MSG_GROUPS, &out);
+	return NULL;
+}
+
 /* What only members may ask. */
 static struct err *
 member(struct st_request *r, uint32_t *id)
@@ -223,6 +245,8 @@ static const struct {
     {CL_MSG_CATALOG_GET, serve_catalog},
     {CL_MSG_COUNTS_GET, serve_counts},
     {CL_MSG_STATUS_GET, serve_status},
+    {CL_MSG_MEMBER_GET, serve_member},
+    {CL_MSG_GROUPS_GET, serve_groups},
     {CL_MSG_PING, serve_ping},
     {CL_MSG_JOIN, serve_join},
     {CL_MSG_VOTE, serve_vote},

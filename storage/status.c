@@ -4,8 +4,11 @@
 #include <jansson.h>
 
 #include "base/fiber.h"
+#include "base/metrics.h"
+#include "storage/facts.h"
 #include "storage/group.h"
 #include "storage/join.h"
+#include "storage/link.h"
 #include "storage/node_int.h"
 
 #define TABLES_SHOWN 1000u
@@ -37,12 +40,35 @@ hex(const uint8_t *p, size_t n)
 	return json_stringn(out, 2 * n);
 }
 
+/* Of the others: is it heard of, and what does it lack of what this node
+ * leads? */
+static void
+add_seen(struct st_node *n, json_t *j, const struct cl_member_seen *m)
+{
+	bool heard = m->heard_us != UINT64_MAX;
+
+	json_object_set_new(
+	    j, "alive", json_boolean(st_link_alive(n, m->member)));
+	json_object_set_new(j, "heard_ms",
+	    heard ? json_integer((json_int_t)(m->heard_us / 1000))
+		  : json_null());
+	json_object_set_new(j, "follows", json_integer(m->follows));
+	json_object_set_new(j, "incomplete", json_integer(m->incomplete));
+	json_object_set_new(j, "lag_entries", json_integer((json_int_t)m->lag));
+	json_object_set_new(
+	    j, "lag_ms", json_integer((json_int_t)(m->lag_us / 1000)));
+}
+
 static json_t *
-members(const struct st_node *n)
+members(struct st_node *n, struct arena *a)
 {
 	json_t *list = json_array();
+	struct cl_member_seen *seen;
 	const struct cl_object *o;
+	uint32_t n_seen;
 	size_t at = 0;
+
+	st_facts_others(n, a, &seen, &n_seen);
 
 	while ((o = cl_each(n->catalog.snap, CL_MEMBER, &at))) {
 		const struct cl_member *m = &o->u.member;
@@ -53,6 +79,9 @@ members(const struct st_node *n)
 		json_object_set_new(j, "address", text(m->addr));
 		json_object_set_new(j, "zone", text(m->zone));
 		json_object_set_new(j, "level", json_integer(m->level));
+		for (uint32_t i = 0; i < n_seen; i++)
+			if (seen[i].member == m->id)
+				add_seen(n, j, &seen[i]);
 		json_array_append_new(list, j);
 	}
 	return list;
@@ -83,6 +112,33 @@ groups(const struct st_node *n)
 	json_object_set_new(
 	    j, "proposals", json_integer((json_int_t)proposals));
 	json_object_set_new(j, "incomplete", json_integer(n->n_incomplete));
+	json_object_set_new(j, "held", json_integer(st_facts_held(n)));
+	return j;
+}
+
+/* Since the process started: several nodes in one add up. */
+static json_t *
+replication(void)
+{
+	static const struct {
+		const char *name;
+		enum metric metric;
+	} shown[] = {
+	    {"entries", M_NODE_ENTRIES},
+	    {"flushes", M_NODE_FLUSHES},
+	    {"frames", M_NODE_APPENDS},
+	    {"entries_in_frames", M_NODE_APPENDED_ENTRIES},
+	    {"elections", M_NODE_ELECTIONS},
+	    {"step_downs", M_NODE_STEP_DOWNS},
+	    {"confirms", M_NODE_CONFIRMS},
+	    {"heartbeats", M_NODE_BEATS},
+	    {"heartbeats_unanswered", M_NODE_BEATS_LOST},
+	};
+	json_t *j = json_object();
+
+	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+		json_object_set_new(j, shown[i].name,
+		    json_integer((json_int_t)metric_total(shown[i].metric)));
 	return j;
 }
 
@@ -136,10 +192,11 @@ st_node_status(struct st_node *n, struct buf *out)
 	json_object_set_new(j, "cluster", cluster(n));
 	json_object_set_new(j, "catalog",
 	    json_integer((json_int_t)cl_catalog_version(n->catalog.snap)));
-	json_object_set_new(j, "members", members(n));
+	json_object_set_new(j, "members", members(n, out->arena));
 	json_object_set_new(j, "tables", tables(n));
 	json_object_set_new(j, "transitions", json_array());
 	json_object_set_new(j, "groups", groups(n));
+	json_object_set_new(j, "replication", replication());
 	json_object_set_new(j, "connections", json_integer(n->n_conns));
 	json_object_set_new(
 	    j, "requests", json_integer((json_int_t)n->n_requests));

@@ -93,9 +93,29 @@ the_text_is_prometheus(void)
 	arena_free(a);
 }
 
+static void
+members_have_a_line_each(void)
+{
+	struct arena *a = arena_new(NULL, "t");
+	const char *text;
+	struct buf b;
+
+	metric_set_member(M_NODE_LAG, 3, 7);
+	metric_set_member(M_NODE_LAG, 2, 5);
+	metric_set_member(M_NODE_LAG, 3, 0);
+	buf_init(&b, a);
+	metrics_print(&b);
+	text = buf_cstr(&b);
+	CHECK(has(text, "# TYPE skaidb_node_member_lag_entries gauge\n"
+			"skaidb_node_member_lag_entries{member=\"3\"} 0\n"
+			"skaidb_node_member_lag_entries{member=\"2\"} 5\n"));
+	arena_free(a);
+}
+
 /* The first needs counters at zero. */
 CU_MAIN("metrics", {"the_text_is_prometheus", the_text_is_prometheus},
     {"counters_add_up", counters_add_up},
     {"an_ended_thread_leaves_counts_but_no_gauges",
 	an_ended_thread_leaves_counts_but_no_gauges},
-    {"gauges_move_both_ways", gauges_move_both_ways})
+    {"gauges_move_both_ways", gauges_move_both_ways},
+    {"members_have_a_line_each", members_have_a_line_each})

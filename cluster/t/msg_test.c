@@ -24,6 +24,8 @@ static struct cl_append_entry entries[] = {{{"ee", 2}}, {{NULL, 0}}};
 static struct cl_append_ack acks[] = {{CL_APPEND_GAP, 1, 2, 3, 4, 5, 6}};
 static struct cl_group_index indexes[] = {{1, 2, 3, 4}};
 static struct cl_group_ballot ballots[] = {{1, 2, 3, 4, 5, 6}};
+static struct cl_member_seen seen[] = {{2, 3, 4, 5, 6, 7}};
+static struct cl_group_info group_infos[] = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
 static struct cl_table_digest digest_list[] = {{16384, 5, 0x0102030405060708}};
 
 static const struct cl_hello hello = {.cluster = {"0123456789abcdef", 16},
@@ -190,6 +192,22 @@ static const struct cl_repaired repaired = {.different = 3,
     .bytes = 5,
     .groups = elsewhere,
     .n_groups = 1};
+static const struct cl_member_get member_get = {.unused = 0};
+static const struct cl_member_info member_info = {.serving = 1,
+    .level = 2,
+    .held = 3,
+    .leading = 4,
+    .incomplete = 5,
+    .rows = 6,
+    .bytes = 7,
+    .others = seen,
+    .n_others = 1};
+static const struct cl_groups_get groups_get = {.placement = 1, .slot = 2};
+static const struct cl_groups groups_msg = {.more = 1,
+    .next_placement = 2,
+    .next_slot = 3,
+    .groups = group_infos,
+    .n_groups = 1};
 
 static const struct sample {
 	enum cl_msg_kind kind;
@@ -302,6 +320,18 @@ static const struct sample {
     {CL_MSG_REPAIRED, &repaired,
 	"03000000 0400000000000000 0500000000000000 "
 	"01 01000000 0200 03000000 04000000"},
+    {CL_MSG_MEMBER_GET, &member_get, "00"},
+    {CL_MSG_MEMBER_INFO, &member_info,
+	"01 02000000 03000000 04000000 05000000 "
+	"0600000000000000 0700000000000000 01 "
+	"02000000 0300000000000000 04000000 05000000 "
+	"0600000000000000 0700000000000000"},
+    {CL_MSG_GROUPS_GET, &groups_get, "01000000 0200"},
+    {CL_MSG_GROUPS, &groups_msg,
+	"01 02000000 0300 01 "
+	"01000000 0200 03000000 0400000000000000 0500000000000000 "
+	"0600000000000000 0700000000000000 0800000000000000 "
+	"0900000000000000 0a000000"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)

@@ -2,6 +2,7 @@
  * following the catalog, requests in frames, and what is refused. */
 #include <stdio.h>
 
+#include "base/metrics.h"
 #include "cluster/handshake.h"
 #include "cluster/row.h"
 #include "regress/lib/cu.h"
@@ -225,6 +226,147 @@ requests_in_frames_are_served(void)
 	on_cluster(remote);
 }
 
+/* ---- what members tell of themselves ---- */
+
+static const struct cl_member_info *
+member_info(struct second *s)
+{
+	struct cl_member_get get = {0};
+	struct st_reply_msg reply;
+
+	MUST(!st_peer_call(s->node, nr.r.arena, str_c(nr.conf.listen),
+	    CL_MSG_MEMBER_GET, &get, soon(), &reply));
+	MUST(reply.kind == CL_MSG_MEMBER_INFO);
+	return reply.msg;
+}
+
+static const struct cl_groups *
+led_groups(struct second *s, uint32_t placement, uint16_t slot)
+{
+	struct cl_groups_get get = {placement, slot};
+	struct st_reply_msg reply;
+
+	MUST(!st_peer_call(s->node, nr.r.arena, str_c(nr.conf.listen),
+	    CL_MSG_GROUPS_GET, &get, soon(), &reply));
+	MUST(reply.kind == CL_MSG_GROUPS);
+	return reply.msg;
+}
+
+/* Of the groups of a table's placement. */
+static uint64_t
+total_lag(struct second *s, const struct cl_table *t)
+{
+	const struct cl_groups *g = led_groups(s, t->placement, 0);
+	uint64_t lag = 0;
+
+	for (uint32_t i = 0; i < g->n_groups; i++)
+		lag += g->groups[i].commit - g->groups[i].least;
+	return lag;
+}
+
+static bool
+status_has(const char *piece)
+{
+	struct buf b;
+
+	buf_init(&b, nr.r.arena);
+	st_node_status(nr.node, &b);
+	return strstr(buf_cstr(&b), piece) != NULL;
+}
+
+/* Rows whose groups the first node leads. */
+static void
+write_here(const struct cl_table *t, int n)
+{
+	for (int64_t id = 0; n > 0; id++) {
+		const struct cl_placement *pl =
+		    cl_catalog_placement(nr.node->catalog.snap, t->placement);
+		uint16_t slot;
+
+		nr_key(&nr, t, id, &slot);
+		if (pl->slots[slot].members[0] != 1)
+			continue;
+		CHECK(NR_DO(&nr, .table = t, .id = id, .v = "x") == CL_APPLIED);
+		n--;
+	}
+}
+
+static void
+facts(struct rig *r)
+{
+	struct second s;
+	const struct cl_table *t;
+	const struct cl_member_info *m;
+	const struct cl_groups *g;
+
+	nr.conf.replication = 2;
+	nr_node(&nr);
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	t = nr_table(&nr, "t");
+	write_here(t, 10);
+	m = member_info(&s);
+	MUST(m->n_others == 1);
+	CHECK(m->serving && m->rows >= 10 && m->bytes > 0);
+	/* Both have all slots; the catalog is the first one's. */
+	CHECK(m->held == SLOTS + 1 && m->leading >= 2);
+	CHECK(m->incomplete == 0 && m->others[0].member == 2);
+	CHECK(m->others[0].follows >= 1 && m->others[0].heard_us < 5000000);
+	for (int i = 0; i < 2000 && total_lag(&s, t); i++)
+		rig_sleep(r, 1000);
+	CHECK(total_lag(&s, t) == 0);
+	g = led_groups(&s, 0, 0);
+	CHECK(g->n_groups == member_info(&s)->leading && !g->more);
+	/* From a slot on: all but the catalog's. */
+	CHECK(led_groups(&s, t->placement, 0)->n_groups == g->n_groups - 1);
+	g = led_groups(&s, t->placement, 0);
+	for (uint32_t i = 0; i < g->n_groups; i++) {
+		CHECK(g->groups[i].commit <= g->groups[i].last);
+		CHECK(!g->groups[i].incomplete && !g->groups[i].lag_us);
+	}
+	CHECK(status_has("\"alive\":true"));
+	stop_second(&s);
+	for (int i = 0; i < 5000 && !status_has("\"alive\":false"); i++)
+		rig_sleep(r, 1000);
+	CHECK(status_has("\"alive\":false"));
+	nr_node_stop(&nr);
+}
+
+static void
+members_tell_of_each_other_and_of_groups(void)
+{
+	on_cluster(facts);
+}
+
+/* The founder dropped the beginning of the catalog's log while it was alone:
+ * the newcomer says so to whatever it is sent. */
+static void
+newcomer(struct rig *r)
+{
+	uint64_t frames = metric_total(M_NODE_APPENDS);
+	uint64_t beats = metric_total(M_NODE_BEATS);
+	struct second s;
+
+	nr_node(&nr);
+	nr_table(&nr, "t");
+	nr_table(&nr, "u");
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	/* Beats go both ways. */
+	for (int i = 0; i < 5000 && metric_total(M_NODE_BEATS) < beats + 20;
+	     i++)
+		rig_sleep(r, 1000);
+	CHECK(metric_total(M_NODE_APPENDS) - frames < 200);
+	stop_second(&s);
+	nr_node_stop(&nr);
+}
+
+static void
+a_newcomer_is_not_sent_the_same_entry_over_and_over(void)
+{
+	on_cluster(newcomer);
+}
+
 /* ---- callers that misbehave ---- */
 
 struct caller {
@@ -427,6 +569,10 @@ CU_MAIN("cluster",
     {"a_node_without_the_key_does_not_join",
 	a_node_without_the_key_does_not_join},
     {"requests_in_frames_are_served", requests_in_frames_are_served},
+    {"members_tell_of_each_other_and_of_groups",
+	members_tell_of_each_other_and_of_groups},
+    {"a_newcomer_is_not_sent_the_same_entry_over_and_over",
+	a_newcomer_is_not_sent_the_same_entry_over_and_over},
     {"who_misbehaves_loses_only_its_connection",
 	who_misbehaves_loses_only_its_connection},
     {"a_directory_has_one_node_and_one_cluster",

@@ -101,8 +101,13 @@ st_link_incarnation(struct st_link *l, uint32_t incarnation)
 	while ((g = next_led(l->node, &at))) {
 		struct st_progress *p = st_replicate_peer(g, l->member);
 
-		if (p)
-			p->acked_us = 0;
+		if (!p)
+			continue;
+		p->acked_us = 0;
+		/* It may have lost what it had applied, and what it knew to be
+		 * committed: it is told, be the group idle or not. */
+		p->applied = 0;
+		p->probing = true;
 	}
 }
 

@@ -202,6 +202,18 @@ st_replicate_applied(
 	cond_broadcast(&g->changed);
 }
 
+void
+st_replicate_lags(struct st_group *g, uint32_t member, uint64_t applied)
+{
+	struct st_progress *p = st_replicate_peer(g, member);
+
+	if (!p || applied >= p->applied)
+		return;
+	p->applied = applied;
+	p->probing = true;
+	mark(p);
+}
+
 bool
 st_replicate_all(struct st_group *g, uint64_t index, uint64_t deadline_us)
 {

@@ -27,6 +27,8 @@ void st_replicate_voted(
 /* What a member has applied, as it says in an answer. */
 void st_replicate_applied(
     struct st_group *g, struct st_progress *p, uint64_t applied);
+/* It says that it has applied less than it had: it is told again. */
+void st_replicate_lags(struct st_group *g, uint32_t member, uint64_t applied);
 /* In a fiber: until every member has applied up to `index`. */
 bool st_replicate_all(
     struct st_group *g, uint64_t index, uint64_t deadline_us);

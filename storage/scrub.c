@@ -12,6 +12,7 @@
 #include "storage/elect.h"
 #include "storage/link.h"
 #include "storage/peer.h"
+#include "storage/replicate.h"
 #include "storage/resync.h"
 #include "storage/slice.h"
 
@@ -375,7 +376,7 @@ ask_fiber(void *arg)
 static bool
 ask_all(struct scrub *s, uint64_t index, bool deep)
 {
-	const struct st_group *g = s->group;
+	struct st_group *g = s->group;
 	bool ok = true;
 
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -394,10 +395,17 @@ ask_all(struct scrub *s, uint64_t index, bool deep)
 	}
 	while (s->running)
 		cond_wait_hard(&s->ended);
-	for (uint32_t i = 0; i < s->n; i++)
-		ok &= s->askers[i].answered && !s->askers[i].out.reason &&
-		      (!index || s->askers[i].out.index == index);
-	return ok && st_group_leads(g, &s->ballot);
+	if (!st_group_leads(g, &s->ballot))
+		return false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct asker *k = &s->askers[i];
+
+		ok &= k->answered && !k->out.reason &&
+		      (!index || k->out.index == index);
+		if (k->answered)
+			st_replicate_lags(g, k->member, k->out.index);
+	}
+	return ok;
 }
 
 /* Which index all of them can be asked about: what the leader has applied, or,

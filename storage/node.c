@@ -159,6 +159,17 @@ become(struct st_node *n, struct arena *a)
 	    "Form a cluster with --init, or join one with --join.");
 }
 
+/* The founder, when there is no catalog yet: not one whose copy of it is being
+ * made anew. */
+static bool
+has_to_found(struct st_node *n)
+{
+	const struct st_group *g = st_group_find(n, CL_PLACEMENT_CATALOG, 0);
+
+	return n->id.founder && !cl_catalog_version(n->catalog.snap) &&
+	       !(g && g->incomplete);
+}
+
 /* What was decided while it was down comes before it serves. */
 static struct err *
 first_catalog(struct st_node *n, struct arena *a)
@@ -170,7 +181,7 @@ first_catalog(struct st_node *n, struct arena *a)
 	    !st_group_open(n, st_catalog_gid, 0, WORLD_FOREVER, &why))
 		return ERR(a, ERRCODE_DATA_CORRUPTED,
 		    "this node's copy of the catalog cannot be read");
-	if (n->id.founder && !cl_catalog_version(n->catalog.snap))
+	if (has_to_found(n))
 		TRY(st_catalog_found(n, a));
 	st_follow_start(n);
 	while (!n->catalog.followed && n->state == ST_NODE_STARTING)

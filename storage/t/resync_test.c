@@ -236,8 +236,8 @@ recount(struct arena *a, const struct model *m, struct st_count *out,
 
 		if (!m[i].stamp)
 			continue;
-		c->digest += st_row_digest(
-		    key, (uint8_t)(m[i].value ? 0 : CL_ROW_TOMBSTONE), m[i].stamp);
+		c->digest += st_row_digest(key,
+		    (uint8_t)(m[i].value ? 0 : CL_ROW_TOMBSTONE), m[i].stamp);
 		*tombstones += !m[i].value;
 		if (!m[i].value)
 			continue;

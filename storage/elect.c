@@ -21,6 +21,8 @@
 /* A request waits no longer than this for a leader: its sender has others to
  * ask. */
 #define LEAD_WAIT_US 2000000u
+/* How often to look whether a majority is there again. */
+#define ALIVE_CHECK_US 50000u
 /* Between two campaigns; half of it is random. */
 #define AGAIN_US 60000u
 
@@ -488,6 +490,29 @@ known_leader(struct st_group *g)
 	       st_link_alive(g->node, g->leader);
 }
 
+/* Votes of those that are not heard of are not waited for: a campaign without a
+ * chance would only raise the ballot, and end the office of who leads the others
+ * once they are back. */
+static bool
+majority_alive(struct st_group *g)
+{
+	uint32_t alive = 1;
+
+	for (uint32_t i = 0; i < g->n_members; i++)
+		alive += g->members[i] != g->node->id.member &&
+			 st_link_alive(g->node, g->members[i]);
+	return alive * 2 > g->n_members;
+}
+
+bool
+st_group_headless(struct st_group *g)
+{
+	return g->state == ST_GROUP_FOLLOWING && g->born &&
+	       st_group_complete(g) && !known_leader(g) &&
+	       st_group_rank(g, g->node->id.member) < g->n_members &&
+	       majority_alive(g);
+}
+
 /* Until when this member may not stand: leases, its own restart, its rank. */
 static uint64_t
 not_before(struct st_group *g, uint64_t asked_us)
@@ -520,6 +545,8 @@ stand(struct st_group *g, uint64_t asked_us, uint64_t until, uint64_t *again_us)
 
 	if (*again_us > at)
 		at = *again_us;
+	if (at <= now && !majority_alive(g))
+		at = now + ALIVE_CHECK_US;
 	if (at <= now) {
 		campaign(g);
 		*again_us = random_pause(n);

@@ -29,6 +29,9 @@ bool st_groups_lead(struct st_node *n, const struct st_gid *gids, size_t count,
 /* The member's turn to lead it when nobody does? (For housekeeping.) */
 bool st_group_turn(struct st_group *g);
 
+/* Nobody is known to lead it, and enough members are there to elect one. */
+bool st_group_headless(struct st_group *g);
+
 /* Another has a higher ballot: this one leads no more. */
 void st_higher_ballot(struct st_group *g, const struct st_ballot *b);
 /* Votes for, or acknowledges, another's ballot, which is on disk when

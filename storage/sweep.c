@@ -260,6 +260,68 @@ purge_dropped(struct st_node *n, struct arena *a)
 	}
 }
 
+/* ---- groups that nobody leads ---- */
+
+/* Until a group has a leader its copies may differ: one has applied what
+ * another has yet to hear of.  So one with any state gets a leader before a
+ * request asks for it, some seconds after it lost the last; from then on it
+ * costs nothing again. */
+#define HEADS_MAX 64u /* elected side by side: they share flushes */
+
+static void
+elect_some(struct st_node *n, struct arena *a, struct st_gid *gids, size_t count)
+{
+	struct st_refusal *who = NEW_N(a, struct st_refusal, count + 1);
+
+	if (count)
+		st_groups_lead(n, gids, count, 0,
+		    world_mono_us(n->world) + LEAD_WAIT_US, who);
+}
+
+/* One that is not loaded is, for the next round: its leader, if there is one,
+ * has news for it meanwhile. */
+static bool
+is_headless(struct st_node *n, struct st_gid gid)
+{
+	struct st_group *g = st_group_find(n, gid.placement, gid.slot);
+	enum cl_refusal why;
+
+	if (g && st_group_loaded(g))
+		return st_group_headless(g);
+	if (st_catalog_is_member(n, gid))
+		st_group_open(n, gid, 0,
+		    world_mono_us(n->world) + LEAD_WAIT_US, &why);
+	return false;
+}
+
+static void
+elect_headless(struct st_node *n, struct arena *a)
+{
+	const struct cl_catalog *c = st_catalog_pin(n, a);
+	struct st_gid *gids = NEW_N(a, struct st_gid, HEADS_MAX);
+	const struct cl_object *o;
+	size_t at = 0, count = 0;
+
+	while ((o = cl_each(c, CL_PLACEMENT, &at))) {
+		const struct cl_placement *p = &o->u.placement;
+
+		for (uint32_t s = 0; s < p->n_slots; s++) {
+			struct st_gid gid = {
+			    p->id, (uint16_t)s, p->slots[s].epoch};
+
+			if (n->state != ST_NODE_SERVING)
+				return;
+			if (p->slots[s].n > 1 && is_headless(n, gid))
+				gids[count++] = gid;
+			if (count == HEADS_MAX) {
+				elect_some(n, a, gids, count);
+				count = 0;
+			}
+		}
+	}
+	elect_some(n, a, gids, count);
+}
+
 /* ---- the fiber ---- */
 
 void
@@ -280,6 +342,7 @@ st_sweep(struct st_node *n)
 		purge_dropped(n, a);
 	}
 	st_log_trim_all(n);
+	elect_headless(n, a);
 	arena_free(a);
 }
 

@@ -156,6 +156,25 @@ one_way(struct chaos *c)
 	cut_for(cut, rng_exp(&c->rng, 6 * SECOND));
 }
 
+/* Any host may reach some and not others, for about as long as a lease. */
+static void
+weave(struct chaos *c)
+{
+	for (uint32_t i = 0; i < n_hosts(c); i++)
+		for (uint32_t j = 0; j < n_hosts(c); j++) {
+			bool nodes = i < c->fleet->conf.nodes &&
+				     j < c->fleet->conf.nodes;
+			struct cut *cut;
+
+			if (i == j || rng_below(&c->rng, 10) >= (nodes ? 4 : 2))
+				continue;
+			cut = NEW(sim_arena(c->sim), struct cut);
+			cut->chaos = c;
+			cut_add(cut, host_at(c, i), host_at(c, j));
+			cut_for(cut, rng_exp(&c->rng, 1200 * MS));
+		}
+}
+
 struct skewed {
 	struct sim_host *host;
 };
@@ -403,6 +422,13 @@ hit(struct chaos *c, enum chaos_kind k)
 	case CHAOS_K_GATEWAY_CLOCK:
 		gateway_clock(c);
 		break;
+	case CHAOS_K_WEAVE:
+		weave(c);
+		break;
+	case CHAOS_K_WILD_DRIFT:
+		sim_clock_drift(
+		    some_node(c)->host, (int32_t)rng_below(r, 90001) - 45000);
+		break;
 	case CHAOS_K_LATENCY:
 	case CHAOS_K_RESET:
 	case CHAOS_K_CONNECT:
@@ -482,6 +508,7 @@ mean_of(struct chaos *c, enum chaos_kind k)
 
 	switch (k) {
 	case CHAOS_K_TAKEOVER:
+	case CHAOS_K_WEAVE:
 		return us / 8 * c->calm;
 	case CHAOS_K_ALL_POWER:
 	case CHAOS_K_LATE:
@@ -512,7 +539,7 @@ chaos_start(struct fleet *f, const struct chaos_opts *o)
 	c->rng = sim_rng(f->sim, "chaos");
 	c->on = ((unsigned)rng_u64(&c->rng) | o->always) & ~o->never &
 		(unsigned)CHAOS_ALL;
-	c->calm = rng_between(&c->rng, 1, 4);
+	c->calm = o->wild ? 1 : rng_between(&c->rng, 1, 4);
 	c->disks_left = fleet_disks_to_lose(f);
 	c->takeover = takeover_new(f, &c->rng, &c->counts[CHAOS_K_TAKEOVER]);
 	set_rates(c);

@@ -33,7 +33,9 @@
 	X(LEASE_PAUSE, lease_pause) /* a node stands still over a lease */     \
 	X(TAKEOVER, takeover)       /* a node is struck at a protocol step */  \
 	X(HOUR, hour)               /* messages stay under way for an hour */  \
-	X(GATEWAY_CLOCK, gateway_clock) /* gateways' wall clocks, far off */
+	X(GATEWAY_CLOCK, gateway_clock) /* gateways' wall clocks, far off */   \
+	X(WEAVE, weave) /* some pairs of hosts, each for a while of its own */ \
+	X(WILD_DRIFT, wild_drift) /* monotonic clocks, as far as allowed */
 
 enum chaos_kind {
 #define X(NAME, name) CHAOS_K_##NAME,
@@ -53,6 +55,7 @@ struct chaos;
 struct chaos_opts {
 	unsigned always, never; /* bits of kinds */
 	uint64_t until_us;      /* no new faults after that */
+	bool wild;              /* as many as a seed may have */
 };
 
 /* Begins now. */

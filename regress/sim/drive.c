@@ -473,7 +473,8 @@ work(struct run *r)
 	const struct scenario *s = r->opts.scenario;
 	struct chaos_opts o = {.always = s->faults,
 	    .never = r->opts.no_faults ? (unsigned)CHAOS_ALL : s->faults_not,
-	    .until_us = until};
+	    .until_us = until,
+	    .wild = s->strained};
 
 	enter(r, RUN_WORK);
 	r->chaos = chaos_start(r->fleet, &o);
@@ -600,6 +601,11 @@ set_replication(struct run *r, struct rng *shape, struct fleet_conf *fc)
 		fc->nodes = r->opts.nodes;
 	fc->replication = copies < fc->nodes ? copies : fc->nodes;
 	fc->leader_lease_us = rng_below(shape, 5) ? 600000 : 0;
+	fc->beat_us = 100000;
+	if (r->opts.scenario->strained) {
+		fc->leader_lease_us = rng_between(shape, 600000, 3000000);
+		fc->beat_us = rng_between(shape, 15000, 50000);
+	}
 	if (r->opts.lease_ms != UINT32_MAX)
 		fc->leader_lease_us = r->opts.lease_ms * 1000ull;
 }
@@ -612,6 +618,8 @@ set_shape(struct run *r, struct fleet_conf *fc)
 
 	set_replication(r, &shape, fc);
 	fc->gateways = (uint32_t)rng_between(&shape, 1, 3);
+	if (r->opts.scenario->strained)
+		fc->gateways = 3;
 	fc->slots = 1u << rng_between(&shape, 0, 5);
 	fc->page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
 	fc->tombstone_age_us = rng_exp(&shape, age ? age : 10 * SECOND);

@@ -36,10 +36,13 @@ struct scenario {
 	const char *name;
 	const char *claim;
 	uint32_t clients;
-	unsigned faults;           /* CHAOS_ bits that are always on */
-	unsigned faults_not;       /* that never are */
-	uint64_t think_us;         /* mean pause between operations */
-	uint32_t replication;      /* 0 = by the seed */
+	unsigned faults;      /* CHAOS_ bits that are always on */
+	unsigned faults_not;  /* that never are */
+	uint64_t think_us;    /* mean pause between operations */
+	uint32_t replication; /* 0 = by the seed */
+	/* Leases are much longer than what tells the dead, faults are many, and
+	 * there are three gateways. */
+	bool strained;
 	uint64_t tombstone_age_us; /* in the mean; 0 = 10 s */
 	uint64_t log_retention;    /* 0 = by the seed */
 	uint64_t scrub_us;         /* between two; 0 = an hour */

@@ -222,6 +222,7 @@ boot_node(void *arg, struct world *w)
 	c.tombstone_age_us = n->fleet->conf.tombstone_age_us;
 	c.sweep_interval_us = n->fleet->conf.sweep_interval_us;
 	c.leader_lease_us = n->fleet->conf.leader_lease_us;
+	c.beat_us = n->fleet->conf.beat_us;
 	c.log_retention = n->fleet->conf.log_retention;
 	c.resync_page = (uint32_t)n->fleet->conf.page_bytes;
 	if (n->fleet->conf.scrub_us)

@@ -21,8 +21,9 @@ struct fleet_conf {
 	uint32_t slots;
 	uint32_t replication;
 	uint64_t leader_lease_us; /* 0 = none */
-	uint64_t log_retention;   /* bytes, for members that are behind */
-	size_t page_bytes;        /* of one page of a scan, or of a resync */
+	uint64_t beat_us;
+	uint64_t log_retention; /* bytes, for members that are behind */
+	size_t page_bytes;      /* of one page of a scan, or of a resync */
 	uint64_t tombstone_age_us;
 	uint64_t sweep_interval_us;
 	uint64_t scrub_us; /* 0 = as usual */

@@ -41,45 +41,56 @@ struct takeover {
 
 /* ---- what happens to the victim ---- */
 
+/* Bits: which way nothing passes, and for which gateways, too. */
+#define OUT        1u
+#define IN         2u
+#define GATEWAY(i) (4u << (i))
+
 struct mend {
 	struct takeover *takeover;
 	struct sim_host *host;
+	unsigned how;
 };
 
 static void
-cut(struct takeover *t, struct sim_host *h, bool out, bool in, bool on)
+cut_pair(struct sim_host *h, struct sim_host *o, unsigned how, bool on)
 {
-	uint32_t nodes = t->fleet->conf.nodes;
+	if (o == h)
+		return;
+	if (how & OUT)
+		sim_net_block(h, o, on);
+	if (how & IN)
+		sim_net_block(o, h, on);
+}
 
-	for (uint32_t i = 0; i < nodes + t->fleet->conf.gateways; i++) {
-		struct sim_host *o = i < nodes
-					 ? t->fleet->nodes[i].host
-					 : t->fleet->gateways[i - nodes].host;
+static void
+cut(const struct mend *m, bool on)
+{
+	const struct fleet *f = m->takeover->fleet;
 
-		if (o == h)
-			continue;
-		if (out)
-			sim_net_block(h, o, on);
-		if (in)
-			sim_net_block(o, h, on);
-	}
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		cut_pair(m->host, f->nodes[i].host, m->how, on);
+	for (uint32_t i = 0; i < f->conf.gateways; i++)
+		if (m->how & GATEWAY(i))
+			cut_pair(m->host, f->gateways[i].host, m->how, on);
 }
 
 static void
 mend_ev(void *arg)
 {
-	struct mend *m = arg;
-
-	cut(m->takeover, m->host, true, true, false);
+	cut(arg, false);
 }
 
+/* From all nodes, and from some of the gateways: others may go on asking it. */
 static void
-cut_off(struct takeover *t, struct sim_host *h, bool out, bool in)
+cut_off(struct takeover *t, struct sim_host *h, unsigned ways)
 {
 	struct mend *m = NEW(sim_arena(t->sim), struct mend);
+	unsigned gateways =
+	    (unsigned)rng_below(t->rng, GATEWAY(SIM_GATEWAYS_MAX) / GATEWAY(0));
 
-	*m = (struct mend){t, h};
-	cut(t, h, out, in, true);
+	*m = (struct mend){t, h, ways | gateways * GATEWAY(0)};
+	cut(m, true);
 	sim_at(
 	    t->sim, sim_now(t->sim) + rng_exp(t->rng, 2 * SECOND), mend_ev, m);
 }
@@ -97,13 +108,13 @@ strike(struct takeover *t, struct fleet_node *n)
 		fleet_crash_node(n, true, down);
 		break;
 	case 2:
-		cut_off(t, n->host, true, true);
+		cut_off(t, n->host, OUT | IN);
 		break;
 	case 3:
-		cut_off(t, n->host, true, false);
+		cut_off(t, n->host, OUT);
 		break;
 	case 4:
-		cut_off(t, n->host, false, true);
+		cut_off(t, n->host, IN);
 		break;
 	default:
 		sim_pause(n->host, sim_now(t->sim) + rng_between(t->rng,

@@ -491,6 +491,12 @@ judge(struct scrub *s, const struct cl_catalog *before, uint32_t *different)
 					       before, after, s->group->gid),
 		    .wrong = s->askers[i].wrong};
 	*different = st_scrub_judge(o, s->n);
+	/* Of all copies none is right: there is nothing to mend it from. */
+	for (uint32_t i = 0; i < s->n; i++)
+		if (o[i].wrong && !o[i].odd) {
+			metric_inc(M_NODE_SCRUB_DIFFERENCES);
+			++*different;
+		}
 	/* The leader last: it steps down, for it is to be made anew, too. */
 	for (uint32_t i = s->n; i-- > 0;)
 		if (o[i].odd)

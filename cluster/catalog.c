@@ -53,8 +53,10 @@ static int
 name_cmp(
     const struct entry *e, enum cl_kind kind, uint32_t parent, struct str name)
 {
-	if (e->o.kind != kind)
-		return e->o.kind < kind ? -1 : 1;
+	enum cl_kind x = cl_name_kind(e->o.kind), y = cl_name_kind(kind);
+
+	if (x != y)
+		return x < y ? -1 : 1;
 	if (e->parent != parent)
 		return e->parent < parent ? -1 : 1;
 	return str_cmp(e->name, name);
@@ -356,8 +358,8 @@ cl_find(const struct cl_catalog *c, enum cl_kind kind, uint32_t id)
 	return e && !e->o.deleted ? &e->o : NULL;
 }
 
-const struct cl_object *
-cl_find_name(const struct cl_catalog *c, enum cl_kind kind, uint32_t parent,
+static const struct cl_object *
+find_name(const struct cl_catalog *c, enum cl_kind kind, uint32_t parent,
     struct str name)
 {
 	size_t lo = 0, hi = c->n_names;
@@ -374,6 +376,21 @@ cl_find_name(const struct cl_catalog *c, enum cl_kind kind, uint32_t parent,
 			hi = mid;
 	}
 	return NULL;
+}
+
+const struct cl_object *
+cl_find_name(const struct cl_catalog *c, enum cl_kind kind, uint32_t parent,
+    struct str name)
+{
+	const struct cl_object *o = find_name(c, kind, parent, name);
+
+	return o && o->kind == kind ? o : NULL;
+}
+
+const struct cl_object *
+cl_find_relation(const struct cl_catalog *c, uint32_t schema, struct str name)
+{
+	return find_name(c, CL_TABLE, schema, name);
 }
 
 /* *at is one more than the place to look at next; 0 before the first. */
@@ -409,6 +426,23 @@ cl_catalog_table(const struct cl_catalog *c, uint32_t id)
 	const struct cl_object *o = cl_find(c, CL_TABLE, id);
 
 	return o ? &o->u.table : NULL;
+}
+
+const struct cl_sequence *
+cl_catalog_sequence(const struct cl_catalog *c, uint32_t id)
+{
+	const struct cl_object *o = cl_find(c, CL_SEQUENCE, id);
+
+	return o ? &o->u.sequence : NULL;
+}
+
+bool
+cl_catalog_rows_of(const struct cl_catalog *c, uint32_t id, uint32_t *placement)
+{
+	const struct cl_table *t = cl_catalog_table(c, id);
+
+	*placement = t ? t->placement : CL_PLACEMENT_DEFAULT;
+	return t || cl_catalog_sequence(c, id);
 }
 
 const struct cl_placement *

@@ -21,6 +21,10 @@
 #define TABLE_WITNESS 2u
 #define TABLE_FLAGS   3u
 
+#define SEQUENCE_CYCLE    1u
+#define SEQUENCE_IDENTITY 2u
+#define SEQUENCE_FLAGS    3u
+
 /* Reading: the cursor, and the arena for lists. */
 struct reader {
 	struct cur c;
@@ -380,6 +384,78 @@ read_table(struct reader *r, struct cl_object *o)
 		r->c.bad = true;
 }
 
+/* Signed: small either way is short. */
+static void
+put_i64(struct buf *b, int64_t v)
+{
+	buf_varint(b, ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+static int64_t
+read_i64(struct reader *r)
+{
+	uint64_t v = cur_varint(&r->c);
+
+	return (int64_t)((v >> 1) ^ (v & 1 ? UINT64_MAX : 0));
+}
+
+/* A draw can be computed: it moves, within bounds, by whole caches. */
+static bool
+sequence_sound(const struct cl_sequence *s)
+{
+	return s->increment && s->min < s->max && s->cache >= 1 &&
+	       s->start >= s->min && s->start <= s->max &&
+	       !s->table == !s->column;
+}
+
+static void
+put_sequence(struct buf *b, const struct cl_object *o)
+{
+	const struct cl_sequence *s = &o->u.sequence;
+
+	ASSERT(sequence_sound(s));
+	buf_varint(b, s->schema);
+	buf_varint(b, s->owner);
+	buf_lenstr(b, s->name);
+	buf_varint(b, s->type);
+	put_i64(b, s->increment);
+	put_i64(b, s->min);
+	put_i64(b, s->max);
+	put_i64(b, s->start);
+	put_i64(b, s->cache);
+	put_i64(b, s->first);
+	buf_varint(b, (s->cycle ? SEQUENCE_CYCLE : 0) |
+			  (s->identity ? SEQUENCE_IDENTITY : 0));
+	buf_varint(b, s->table);
+	buf_varint(b, s->column);
+}
+
+static void
+read_sequence(struct reader *r, struct cl_object *o)
+{
+	struct cl_sequence *s = &o->u.sequence;
+	uint32_t flags;
+
+	s->id = o->id;
+	s->schema = read_u32(r);
+	s->owner = read_u32(r);
+	s->name = cur_lenstr(&r->c);
+	s->type = read_u32(r);
+	s->increment = read_i64(r);
+	s->min = read_i64(r);
+	s->max = read_i64(r);
+	s->start = read_i64(r);
+	s->cache = read_i64(r);
+	s->first = read_i64(r);
+	flags = read_flags(r, SEQUENCE_FLAGS);
+	s->cycle = flags & SEQUENCE_CYCLE;
+	s->identity = flags & SEQUENCE_IDENTITY;
+	s->table = read_u32(r);
+	s->column = read_u32(r);
+	if (cur_ok(&r->c) && !sequence_sound(s))
+		r->c.bad = true;
+}
+
 /* By kind. Names: the parent within which they are unique, and the text. */
 static const struct kind {
 	const char *name;
@@ -394,6 +470,7 @@ static const struct kind {
     [CL_DATABASE] = {"database", put_database, read_database},
     [CL_SCHEMA] = {"schema", put_schema, read_schema},
     [CL_TABLE] = {"table", put_table, read_table},
+    [CL_SEQUENCE] = {"sequence", put_sequence, read_sequence},
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -411,6 +488,12 @@ cl_kind_name(enum cl_kind kind)
 	const struct kind *k = kind_of(kind);
 
 	return k ? k->name : NULL;
+}
+
+enum cl_kind
+cl_name_kind(enum cl_kind kind)
+{
+	return kind == CL_SEQUENCE ? CL_TABLE : kind;
 }
 
 bool
@@ -437,6 +520,10 @@ cl_object_name(const struct cl_object *o, uint32_t *parent, struct str *name)
 	case CL_TABLE:
 		*parent = o->u.table.schema;
 		*name = o->u.table.name;
+		break;
+	case CL_SEQUENCE:
+		*parent = o->u.sequence.schema;
+		*name = o->u.sequence.name;
 		break;
 	default:
 		break;
@@ -505,7 +592,7 @@ void
 cl_name_key(struct buf *b, enum cl_kind kind, uint32_t parent, struct str name)
 {
 	cl_key_prefix(b, CL_TABLE_NAMES, 0);
-	cl_key_int(b, CL_TAG_NONE, CL_KEY_ASC, kind);
+	cl_key_int(b, CL_TAG_NONE, CL_KEY_ASC, cl_name_kind(kind));
 	cl_key_int(b, CL_TAG_NONE, CL_KEY_ASC, parent);
 	cl_key_bytes(b, CL_TAG_NONE, CL_KEY_ASC, name);
 }

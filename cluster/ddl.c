@@ -203,7 +203,8 @@ cl_ddl_drop(struct cl_ddl *d, enum cl_kind kind, uint32_t id)
 	struct str key = object_key(d, kind, id);
 	const struct cl_object *old = current(d, key, kind, id);
 
-	if (kind == CL_DATABASE || kind == CL_SCHEMA || kind == CL_ROLE)
+	if (kind == CL_DATABASE || kind == CL_SCHEMA || kind == CL_ROLE ||
+	    kind == CL_SEQUENCE)
 		cl_ddl_require(d, CL_COUNTER, 0);
 	add_cond(d, CL_COND_STAMP, key, old->stamp);
 	delete_key(d, key);

@@ -35,9 +35,9 @@ void cl_ddl_create(struct cl_ddl *d, const struct cl_object *o);
 /* Replaces an object of the snapshot, or made in this change, if it is still
  * the one the snapshot holds; the name may be another (rename). */
 void cl_ddl_replace(struct cl_ddl *d, const struct cl_object *o);
-/* Removes an object of the snapshot and its name. Dropping what contains or
- * owns others (database, schema, role) also requires that no id was taken since
- * the snapshot: what was made in it meanwhile took one. */
+/* Removes an object of the snapshot and its name. Dropping what contains, owns
+ * or serves others (database, schema, role, sequence) also requires that no id
+ * was taken since the snapshot: what was made in it meanwhile took one. */
 void cl_ddl_drop(struct cl_ddl *d, enum cl_kind kind, uint32_t id);
 /* The object must still be the one the snapshot holds. */
 void cl_ddl_require(struct cl_ddl *d, enum cl_kind kind, uint32_t id);

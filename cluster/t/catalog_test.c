@@ -251,6 +251,75 @@ random_changes_agree_with_a_model(void)
 	}
 }
 
+static struct cl_object
+sequence(uint32_t id, const char *name, uint64_t version)
+{
+	struct cl_object o = {
+	    .kind = CL_SEQUENCE, .id = id, .version = version};
+
+	o.u.sequence = (struct cl_sequence){.id = id,
+	    .schema = 7,
+	    .name = str_c(name),
+	    .increment = 1,
+	    .min = 1,
+	    .max = 2,
+	    .start = 1,
+	    .cache = 1};
+	return o;
+}
+
+static struct cl_object
+table(uint32_t id, const char *name, uint64_t version)
+{
+	struct cl_object o = {.kind = CL_TABLE, .id = id, .version = version};
+
+	o.u.table = (struct cl_table){.id = id,
+	    .schema = 7,
+	    .name = str_c(name),
+	    .placement = 5,
+	    .next_column = 1};
+	return o;
+}
+
+static void
+tables_and_sequences_share_their_names(void)
+{
+	struct cl_catalog *c = then(cl_catalog_new(), table(20, "b", 1));
+	const struct cl_object *o;
+
+	c = then(c, sequence(30, "a", 2));
+	c = then(c, sequence(31, "c", 3));
+	o = cl_find_relation(c, 7, STR("a"));
+	CHECK(o && o->kind == CL_SEQUENCE && o->id == 30);
+	o = cl_find_relation(c, 7, STR("b"));
+	CHECK(o && o->kind == CL_TABLE && o->id == 20);
+	CHECK(!cl_find_relation(c, 7, STR("d")));
+	CHECK(!cl_find_relation(c, 8, STR("a")));
+	/* By kind, only what is of it. */
+	CHECK(!cl_find_name(c, CL_TABLE, 7, STR("a")));
+	CHECK(!cl_find_name(c, CL_SEQUENCE, 7, STR("b")));
+	o = cl_find_name(c, CL_SEQUENCE, 7, STR("c"));
+	CHECK(o && o->id == 31);
+	cl_catalog_unref(c);
+}
+
+static void
+rows_are_of_tables_and_sequences(void)
+{
+	struct cl_catalog *c = then(cl_catalog_new(), table(20, "b", 1));
+	uint32_t placement = 0;
+
+	c = then(c, sequence(30, "a", 2));
+	c = then(c, database(40, "a", 3));
+	CHECK(cl_catalog_rows_of(c, 20, &placement) && placement == 5);
+	CHECK(cl_catalog_rows_of(c, 30, &placement) &&
+	      placement == CL_PLACEMENT_DEFAULT);
+	CHECK(!cl_catalog_rows_of(c, 40, &placement));
+	c = then(c, deleted(CL_SEQUENCE, 30, 4));
+	CHECK(!cl_catalog_rows_of(c, 30, &placement));
+	cl_catalog_unref(c);
+}
+
 static void
 dropped_and_hidden_columns_have_no_name(void)
 {
@@ -280,5 +349,8 @@ CU_MAIN("catalog",
     {"forgotten_deletions_raise_the_floor",
 	forgotten_deletions_raise_the_floor},
     {"random_changes_agree_with_a_model", random_changes_agree_with_a_model},
+    {"tables_and_sequences_share_their_names",
+	tables_and_sequences_share_their_names},
+    {"rows_are_of_tables_and_sequences", rows_are_of_tables_and_sequences},
     {"dropped_and_hidden_columns_have_no_name",
 	dropped_and_hidden_columns_have_no_name})

@@ -67,6 +67,37 @@ static const struct sample {
 	 .id = 9,
 	 .u.table = {.id = 9, .witness = true, .next_column = 1}},
 	"01 00 00 00 00 02 00 00 00 00 00 00 01"},
+    {{.kind = CL_SEQUENCE,
+	 .id = 16390,
+	 .u.sequence = {.id = 16390,
+	     .schema = 2200,
+	     .owner = 10,
+	     .name = {"t_id_seq", 8},
+	     .type = 20,
+	     .increment = 1,
+	     .min = 1,
+	     .max = INT64_MAX,
+	     .start = 1,
+	     .cache = 1,
+	     .first = 1,
+	     .identity = true,
+	     .table = 16384,
+	     .column = 3}},
+	"01 9811 0a 08745f69645f736571 14 02 02 feffffffffffffffff01"
+	"02 02 02 02 808001 03"},
+    {{.kind = CL_SEQUENCE,
+	 .id = 7,
+	 .u.sequence = {.id = 7,
+	     .name = {"s", 1},
+	     .type = 21,
+	     .increment = -300,
+	     .min = INT64_MIN,
+	     .max = -1,
+	     .start = -1,
+	     .cache = 50,
+	     .first = 5,
+	     .cycle = true}},
+	"01 00 00 0173 15 d704 ffffffffffffffffff01 01 01 64 0a 01 00 00"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)
@@ -224,11 +255,20 @@ unsound_objects_are_refused(void)
 	    {CL_TABLE, "01 00 00 00 00 00 00 00 00 01"
 		       "02 00 00 00 00 00 00 00 02"},
 	    {CL_TABLE, "01 00 00 00 00 00 00 00 00 01"
-		       "01 00 00 00 20 00 00 00 02"},
+		       "01 00 00 00 8001 00 00 00 02"},
 	    {CL_TABLE, "01 00 00 00 00 00 00 00 00 01"
 		       "01 00 00 00 00 00 01 02 00 02"},
 	    /* distributed by more than the key */
 	    {CL_TABLE, "01 00 00 00 00 00 00 00 00 00 00 01 01"},
+	    /* increment 0; min = max; start outside; cache 0; a flag; half an
+	     * owner; cut off */
+	    {CL_SEQUENCE, "01 00 00 0173 14 00 02 14 02 02 02 00 00 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 02 02 02 02 00 00 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 16 02 02 00 00 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 00 02 00 00 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 04 00 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 00 01 00"},
+	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 00 00"},
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -250,6 +290,9 @@ rows_and_keys_have_their_vectors(void)
 	GOLDEN(&b, "00000001 0000 40 8108 40 824000");
 	buf_init(&b, vec_arena());
 	cl_name_key(&b, CL_TABLE, 2200, STR("t"));
+	GOLDEN(&b, "00000002 0000 40 8108 40 820898 40 74 0001");
+	buf_init(&b, vec_arena());
+	cl_name_key(&b, CL_SEQUENCE, 2200, STR("t"));
 	GOLDEN(&b, "00000002 0000 40 8108 40 820898 40 74 0001");
 	buf_init(&b, vec_arena());
 	cl_object_row(&b, &samples[6].o);

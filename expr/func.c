@@ -21,6 +21,7 @@ static const struct ex_funcs *const areas[] = {
     &ex_funcs_cast,
     &ex_funcs_misc,
     &ex_funcs_system,
+    &ex_funcs_sequence,
 };
 #define N_AREAS (sizeof areas / sizeof *areas)
 

@@ -35,6 +35,13 @@ const struct ex_func *ex_func_at(size_t n);
  * binder coerces the argument to (EX_ANY: leave it). */
 uint32_t ex_func_arg(const struct ex_func *f, uint32_t i);
 
+/* A name as quote_ident() writes it. */
+void ex_put_ident(struct buf *b, struct str s);
+/* The sequence that e draws one value of whenever it is evaluated: a call of
+ * nextval() with a constant, perhaps with something done to it. 0: no such
+ * thing, or not so simple. */
+uint32_t ex_draws(const struct expr *e);
+
 /* Overload resolution by PostgreSQL's rules (exact, then implicit casts and
  * preferred types; unknown literals last). types may hold EX_UNKNOWN. On
  * success *out; 42883 (with PostgreSQL's message and hint) or 42725. */

@@ -97,8 +97,8 @@ is_plain_ident(struct str s)
 	return !is_keyword(s);
 }
 
-static void
-put_ident(struct buf *b, struct str s)
+void
+ex_put_ident(struct buf *b, struct str s)
 {
 	if (is_plain_ident(s)) {
 		buf_str(b, s);
@@ -143,7 +143,7 @@ BODY(quote_ident)
 
 	UNUSED(n);
 	buf_init(&b, ctx->arena);
-	put_ident(&b, args[0].u.s);
+	ex_put_ident(&b, args[0].u.s);
 	TRY(ex_room(ctx, b.len));
 	ex_set_str(out, buf_view(&b));
 	return NULL;
@@ -322,7 +322,7 @@ put_formatted(
 		if (k->conversion == 'L')
 			buf_str(&piece, STR("NULL"));
 	} else if (k->conversion == 'I') {
-		put_ident(&piece, text_of(ctx, v));
+		ex_put_ident(&piece, text_of(ctx, v));
 	} else if (k->conversion == 'L') {
 		put_literal(&piece, text_of(ctx, v));
 	} else {

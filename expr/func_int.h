@@ -26,6 +26,7 @@ extern const struct ex_funcs ex_funcs_json_make;
 extern const struct ex_funcs ex_funcs_match;
 extern const struct ex_funcs ex_funcs_misc;
 extern const struct ex_funcs ex_funcs_numeric;
+extern const struct ex_funcs ex_funcs_sequence;
 extern const struct ex_funcs ex_funcs_system;
 extern const struct ex_funcs ex_funcs_text;
 extern const struct ex_funcs ex_funcs_tochar_num;

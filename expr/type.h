@@ -11,6 +11,21 @@
 enum ex_datestyle { EX_ISO, EX_SQL, EX_GERMAN, EX_POSTGRES };
 enum ex_dateorder { EX_MDY, EX_DMY, EX_YMD };
 enum ex_intervalstyle { EX_IV_POSTGRES, EX_IV_VERBOSE, EX_IV_SQL, EX_IV_ISO };
+
+/* What the functions of sequences ask for. */
+enum ex_sequence_op {
+	EX_NEXTVAL,
+	EX_CURRVAL,
+	EX_LASTVAL, /* of no sequence in particular */
+	EX_SETVAL,
+	EX_RESERVE /* so many NEXTVALs of this statement follow: a hint */
+};
+struct ex_sequence {
+	enum ex_sequence_op op;
+	uint32_t id;    /* the sequence's */
+	int64_t value;  /* SETVAL, RESERVE: in; the others: out */
+	bool is_called; /* SETVAL */
+};
 struct ex_env {
 	enum ex_datestyle datestyle;
 	enum ex_dateorder dateorder;
@@ -32,6 +47,17 @@ struct ex_env {
 	/* Monotonic time, by which one call that takes very long is ended;
 	 * NULL: it runs on. */
 	int64_t (*mono_us)(void *arg);
+	/* Sequences. May wait; NULL where there are none. */
+	struct err *(*sequence)(
+	    void *arg, struct arena *a, struct ex_sequence *s);
+	/* Tables and sequences by the name that regclass reads (42P01), and the
+	 * name that it shows, empty for none. NULL: regclass is a number. */
+	struct err *(*relation_id)(
+	    void *arg, struct arena *a, struct str name, uint32_t *id);
+	struct str (*relation_name)(void *arg, struct arena *a, uint32_t id);
+	/* pg_get_serial_sequence(): *name is empty when there is none. */
+	struct err *(*serial)(void *arg, struct arena *a, struct str table,
+	    struct str column, struct str *name);
 };
 /* UTC, ISO MDY, postgres intervals: what is used where there is no session. */
 extern const struct ex_env ex_env_default;

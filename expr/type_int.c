@@ -1,4 +1,4 @@
-/* int2, int4, int8 and oid (with regclass, which is an oid for now). */
+/* int2, int4, int8 and oid; regclass, an oid that is written as a name. */
 #include <ctype.h>
 
 #include "expr/type_impl.h"
@@ -101,9 +101,19 @@ static struct err *
 regclass_in(struct arena *a, const struct ex_env *env, struct str text,
     int32_t typmod, struct val *out)
 {
-	(void)env;
+	struct str t = ex_trim(text);
+	uint32_t id = 0;
+
 	(void)typmod;
-	return oid_in_as(a, &wr, text, out);
+	if (!env->relation_id || (t.len && isdigit((unsigned char)t.p[0])))
+		return oid_in_as(a, &wr, text, out);
+	if (str_eq(t, STR("-"))) {
+		*out = val_int(EX_REGCLASS, 0);
+		return NULL;
+	}
+	TRY(env->relation_id(env->arg, a, text, &id));
+	*out = val_int(EX_REGCLASS, id);
+	return NULL;
 }
 
 static void
@@ -121,6 +131,22 @@ int_out(struct buf *b, const struct ex_env *env, struct val v)
 	if (v.u.i < 0)
 		text[--at] = '-';
 	buf_put(b, text + at, sizeof(text) - at);
+}
+
+/* What is gone has only its number left. */
+static void
+regclass_out(struct buf *b, const struct ex_env *env, struct val v)
+{
+	struct str name = STR_NONE;
+
+	if (env->relation_name && !v.u.i)
+		name = STR("-");
+	else if (env->relation_name)
+		name = env->relation_name(env->arg, b->arena, (uint32_t)v.u.i);
+	if (name.len)
+		buf_str(b, name);
+	else
+		int_out(b, env, v);
 }
 
 static struct err *
@@ -221,7 +247,7 @@ int_key_dec(
 }
 
 #define INT_COMMON                                                             \
-	.category = 'N', .tag = CL_TAG_INT, .out = int_out, .cmp = ex_cmp_int, \
+	.category = 'N', .tag = CL_TAG_INT, .cmp = ex_cmp_int,                 \
 	.key_enc = ex_key_enc_int, .key_dec = int_key_dec, .key_exact = true,  \
 	.row_enc = int_row_enc, .row_dec = int_row_dec
 
@@ -234,6 +260,7 @@ const struct ex_type ex_type_def_int2 = {
     .in = int2_in,
     .recv = int2_recv,
     .send = int2_send,
+    .out = int_out,
     INT_COMMON,
 };
 
@@ -246,6 +273,7 @@ const struct ex_type ex_type_def_int4 = {
     .in = int4_in,
     .recv = int4_recv,
     .send = int4_send,
+    .out = int_out,
     INT_COMMON,
 };
 
@@ -258,6 +286,7 @@ const struct ex_type ex_type_def_int8 = {
     .in = int8_in,
     .recv = int8_recv,
     .send = ex_send_be64,
+    .out = int_out,
     INT_COMMON,
 };
 
@@ -271,6 +300,7 @@ const struct ex_type ex_type_def_oid = {
     .in = oid_in,
     .recv = oid_recv,
     .send = int4_send,
+    .out = int_out,
     INT_COMMON,
 };
 
@@ -283,5 +313,6 @@ const struct ex_type ex_type_def_regclass = {
     .in = regclass_in,
     .recv = regclass_recv,
     .send = int4_send,
+    .out = regclass_out,
     INT_COMMON,
 };

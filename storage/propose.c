@@ -154,16 +154,16 @@ static enum cl_refusal
 check_table(const struct proposal *p, uint32_t table)
 {
 	const struct cl_catalog *c = p->node->catalog.snap;
-	const struct cl_table *t = cl_catalog_table(c, table);
 	const struct cl_object *counter;
+	uint32_t placement;
 
 	if (p->m->placement == CL_PLACEMENT_CATALOG)
 		return table == CL_TABLE_OBJECTS || table == CL_TABLE_NAMES
 			   ? CL_REFUSE_NONE
 			   : CL_REFUSE_CATALOG;
-	if (t)
-		return t->placement == p->m->placement ? CL_REFUSE_NONE
-						       : CL_REFUSE_CATALOG;
+	if (cl_catalog_rows_of(c, table, &placement))
+		return placement == p->m->placement ? CL_REFUSE_NONE
+						    : CL_REFUSE_CATALOG;
 	counter = cl_find(c, CL_COUNTER, 0);
 	return counter && table < counter->u.counter.next_id
 		   ? CL_REFUSE_DROPPED

@@ -77,14 +77,14 @@ any_dropped(struct st_node *n, const struct cl_read *m)
 	const struct cl_object *o = cl_find(n->catalog.snap, CL_COUNTER, 0);
 
 	for (uint32_t i = 0; o && i < m->n_points; i++) {
-		uint32_t table;
+		uint32_t table, placement;
 		uint16_t slot;
 		struct str rest;
 
 		if (m->points[i].placement != CL_PLACEMENT_CATALOG &&
 		    cl_key_split(m->points[i].key, &table, &slot, &rest) &&
 		    table < o->u.counter.next_id &&
-		    !cl_catalog_table(n->catalog.snap, table))
+		    !cl_catalog_rows_of(n->catalog.snap, table, &placement))
 			return true;
 	}
 	return false;

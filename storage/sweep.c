@@ -177,8 +177,10 @@ struct purge {
 static bool
 is_dropped(const struct purge *p, uint32_t table)
 {
+	uint32_t placement;
+
 	return table >= CL_ID_FIRST && table < p->next_id &&
-	       !cl_catalog_table(p->catalog, table);
+	       !cl_catalog_rows_of(p->catalog, table, &placement);
 }
 
 static struct str

@@ -120,6 +120,7 @@ sql_insert_begin(struct arena *a, const struct sql_env *env,
 	in->scratch = arena_new(in->exec->arena, "row");
 	in->row = NEW_N(a, struct val, t->n_columns + 1);
 	sql_batch_init(&in->batch, in->exec, &in->change);
+	sql_batch_defaults(&in->batch, in->change.defaults);
 	*out = in;
 	return NULL;
 }

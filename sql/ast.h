@@ -22,6 +22,8 @@ enum sql_stmt_kind {
 	SQL_STMT_CREATE_DATABASE,
 	SQL_STMT_CREATE_SCHEMA,
 	SQL_STMT_CREATE_ROLE,
+	SQL_STMT_CREATE_SEQUENCE,
+	SQL_STMT_ALTER_SEQUENCE,
 	SQL_STMT_ALTER_ROLE,
 	SQL_STMT_ALTER_ROLE_SET, /* ALTER ROLE r SET x = y */
 	SQL_STMT_ALTER_DATABASE_SET,
@@ -279,6 +281,7 @@ struct sql_stmt {
 		struct sql_create_database create_database;
 		struct sql_create_schema create_schema;
 		struct sql_role role; /* CREATE and ALTER */
+		struct sql_sequence sequence;
 		struct sql_alter_set alter_set;
 		struct sql_alter_table alter_table;
 		struct sql_rename rename;

@@ -262,6 +262,16 @@ struct sql_comment {
 	const char *text; /* NULL removes it */
 };
 
+/* CREATE and ALTER. Options by PostgreSQL's inner names: as (IDENT), increment,
+ * minvalue, maxvalue, start, restart, cache (INT, NUMBER; NONE where there is
+ * no value), cycle (BOOL), owned_by, sequence_name (LIST of strings). */
+struct sql_sequence {
+	struct sql_name name;
+	bool if_exists; /* CREATE: IF NOT EXISTS */
+	bool temporary;
+	struct sql_options options;
+};
+
 struct sql_truncate {
 	struct sql_names tables;
 	bool restart;

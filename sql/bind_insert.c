@@ -62,6 +62,32 @@ count_matches(struct sql_bind *b, const struct sql_insert *s,
 	return NULL;
 }
 
+#define IS_IDENTITY (CL_COL_ALWAYS | CL_COL_IDENTITY)
+
+/* A value that the statement gives a column: only OVERRIDING lets it have its
+ * way where the column is always generated. */
+static struct err *
+check_always(struct sql_bind *b, const struct cl_column *col,
+    enum sql_overriding overriding)
+{
+	if (!col || !(col->flags & CL_COL_ALWAYS) ||
+	    overriding != SQL_OVERRIDING_NONE)
+		return NULL;
+	return err_hint(sql_always_error(b->arena, col,
+			    "cannot insert a non-DEFAULT value into column "
+			    "\"%.*s\"",
+			    STR_FMT(col->name)),
+	    "Use OVERRIDING SYSTEM VALUE to override.");
+}
+
+/* OVERRIDING USER VALUE: what is given is computed and left aside. */
+static bool
+is_ignored(const struct sql_insert *s, const struct cl_column *col)
+{
+	return col && col->flags & IS_IDENTITY &&
+	       s->overriding == SQL_OVERRIDING_USER;
+}
+
 /* A value on its way into a column; e NULL: DEFAULT. */
 static struct err *
 insert_value(struct sql_bind *b, struct sql_change *ch, const struct named *col,
@@ -85,12 +111,19 @@ insert_value(struct sql_bind *b, struct sql_change *ch, const struct named *col,
 /* All values of a row are bound before the first is coerced: a parameter that
  * stands in two columns of different types is an error. */
 static struct err *
-insert_row(struct sql_ectx *c, struct sql_change *ch, const struct named *cols,
+insert_row(struct sql_ectx *c, struct sql_change *ch,
+    const struct sql_insert *s, const struct named *cols,
     const struct sql_exprs *row, struct expr **out)
 {
+	for (uint32_t i = 0; i < row->n; i++) {
+		if (row->items[i]->kind == SQL_E_DEFAULT)
+			continue;
+		TRY(check_always(c->b, cols[i].col, s->overriding));
+		TRY(sql_bind_expr(c, row->items[i], &out[i]));
+	}
 	for (uint32_t i = 0; i < row->n; i++)
-		if (row->items[i]->kind != SQL_E_DEFAULT)
-			TRY(sql_bind_expr(c, row->items[i], &out[i]));
+		if (is_ignored(s, cols[i].col))
+			out[i] = NULL;
 	for (uint32_t i = 0; i < row->n; i++)
 		TRY(insert_value(c->b, ch, &cols[i], out[i], &out[i]));
 	return NULL;
@@ -120,7 +153,7 @@ insert_values(struct sql_ectx *c, struct sql_change *ch,
 		TRY(count_matches(c->b, s, cols, n_cols, n,
 		    n > n_cols ? row->items[n_cols]->position : 0));
 		q->rows[r] = NEW_N(c->b->arena, struct expr *, n + 1);
-		TRY(insert_row(c, ch, cols, row, q->rows[r]));
+		TRY(insert_row(c, ch, s, cols, row, q->rows[r]));
 	}
 	ch->query = q;
 	ch->n_targets = n;
@@ -146,6 +179,7 @@ insert_query(struct sql_bind *b, struct sql_change *ch,
 		struct sql_out *o = &q->outs[i];
 		uint32_t index = (uint32_t)(cols[i].col - t->columns);
 
+		TRY(check_always(b, cols[i].col, s->overriding));
 		if (o->expr->type == EX_UNKNOWN)
 			TRY(cols[i].col
 				? sql_assign(b, t, index, o->expr, &o->expr)
@@ -156,6 +190,8 @@ insert_query(struct sql_bind *b, struct sql_change *ch,
 		TRY(cols[i].col
 			? sql_assign(b, t, index, ch->values[i], &ch->values[i])
 			: sql_assign_new(b, t, cols[i].name, &ch->values[i]));
+		if (is_ignored(s, cols[i].col))
+			ch->targets[i] = UINT32_MAX;
 	}
 	return NULL;
 }
@@ -318,10 +354,7 @@ static struct err *
 bind_insert(
     struct sql_bind *b, const struct sql_insert *s, struct sql_change *ch)
 {
-	TRY(sql_find_table(b->arena, b->env, &s->table, &ch->table));
-	if (s->overriding != SQL_OVERRIDING_NONE)
-		return sql_unsupported_at(
-		    b->arena, s->table.position, "OVERRIDING clauses");
+	TRY(sql_find_target(b->arena, b->env, &s->table, &ch->table));
 	ch->defaults = NEW_N(b->arena, struct expr *, ch->table->n_columns + 1);
 	for (uint32_t i = 0; i < ch->table->n_columns; i++)
 		if (sql_column_visible(&ch->table->columns[i]))

@@ -322,6 +322,9 @@ struct err *sql_assign(struct sql_bind *b, const struct cl_table *t,
 /* A column that an open table does not have yet; *e is settled. */
 struct err *sql_assign_new(struct sql_bind *b, const struct cl_table *t,
     const char *name, struct expr **e);
+/* 428C9 with the detail that names the column. */
+struct err *sql_always_error(struct arena *a, const struct cl_column *col,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The default of a column, or NULL. */
 struct err *sql_bind_default(struct sql_bind *b, const struct cl_table *t,
     uint32_t index, struct expr **out);

@@ -1,6 +1,8 @@
 /* Values on their way into columns: assignment, defaults, SET, RETURNING. */
 #include "sql/bind_int.h"
 
+#include <stdarg.h>
+
 struct err *
 sql_query_of_table(struct sql_bind *b, const struct cl_table *t,
     const char *alias, struct sql_query **out)
@@ -163,6 +165,22 @@ sql_bind_default(struct sql_bind *b, const struct cl_table *t, uint32_t index,
 
 /* ---- SET ---- */
 
+struct err *
+sql_always_error(
+    struct arena *a, const struct cl_column *col, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return err_detail(ERR(a, ERRCODE_GENERATED_ALWAYS, "%s", text),
+	    "Column \"%.*s\" is an identity column defined as GENERATED "
+	    "ALWAYS.",
+	    STR_FMT(col->name));
+}
+
 static struct err *
 no_such_column(struct sql_bind *b, const struct cl_table *t, const char *name,
     int position)
@@ -195,6 +213,10 @@ set_value(struct sql_ectx *c, const struct cl_table *t, uint32_t index,
 			    b->arena, val_null(t->columns[index].type));
 		return NULL;
 	}
+	if (t->columns[index].flags & CL_COL_ALWAYS)
+		return sql_always_error(b->arena, &t->columns[index],
+		    "column \"%.*s\" can only be updated to DEFAULT",
+		    STR_FMT(t->columns[index].name));
 	TRY(sql_bind_expr(c, e, out));
 	return sql_assign(b, t, index, *out, out);
 }

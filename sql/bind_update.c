@@ -7,7 +7,7 @@ bind_target(struct sql_bind *b, const struct sql_name *name, const char *alias,
 {
 	struct sql_change *ch = NEW(b->arena, struct sql_change);
 
-	TRY(sql_find_table(b->arena, b->env, name, &ch->table));
+	TRY(sql_find_target(b->arena, b->env, name, &ch->table));
 	if (n_from)
 		return sql_unsupported_at(b->arena, name->position,
 		    "data changes with other tables (FROM, USING)");

@@ -130,8 +130,8 @@ settle(struct sql_batch *b, struct sql_write *w)
 	}
 }
 
-struct err *
-sql_batch_flush(struct sql_batch *b)
+static struct err *
+write_batch(struct sql_batch *b)
 {
 	struct sql_exec *x = b->x;
 	uint32_t n = b->n;
@@ -192,8 +192,8 @@ repeated(struct sql_batch *b, const struct val *vals)
 	}
 }
 
-struct err *
-sql_batch_add(struct sql_batch *b, const struct val *given)
+static struct err *
+add_row(struct sql_batch *b, const struct val *given)
 {
 	uint32_t n = b->table->n_columns;
 	struct val *vals = sql_row_copy(b->arena, given, n);
@@ -218,8 +218,125 @@ sql_batch_add(struct sql_batch *b, const struct val *given)
 	    .distinct = true};
 	b->n_all++;
 	if (b->n == SQL_INSERT_BATCH || arena_bytes(b->arena) >= b->bytes_max)
-		return sql_batch_flush(b);
+		return write_batch(b);
 	return NULL;
+}
+
+/* ---- values of sequences ---- */
+
+static bool
+is_volatile(const struct expr *e, void *arg)
+{
+	(void)arg;
+	return e->node == EX_CALL && e->u.func->volatility == EX_VOLATILE;
+}
+
+/* All volatile ones wait if one does: a row's keep their order. */
+void
+sql_batch_defaults(struct sql_batch *b, struct expr **defaults)
+{
+	uint32_t n = b->table->n_columns, draws = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		draws += defaults[i] && ex_draws(defaults[i]);
+	if (!draws)
+		return;
+	b->late = NEW_N(b->x->arena, struct expr *, n);
+	b->late_arena = arena_new(b->x->arena, "waiting rows");
+	for (uint32_t i = 0; i < n; i++) {
+		if (!defaults[i] ||
+		    !sql_expr_any(defaults[i], is_volatile, NULL))
+			continue;
+		b->late[i] = defaults[i];
+		defaults[i] = NULL;
+	}
+}
+
+/* Tells each sequence how many values are going to be asked for. */
+static struct err *
+reserve(struct sql_batch *b, uint32_t column)
+{
+	const struct ex_env *env = b->x->env->ex;
+	uint32_t id = ex_draws(b->late[column]);
+	struct ex_sequence s = {.op = EX_RESERVE, .id = id};
+
+	if (!id || !env->sequence)
+		return NULL;
+
+	for (uint32_t i = 0; i < b->table->n_columns; i++) {
+		if (!b->late[i] || ex_draws(b->late[i]) != id)
+			continue;
+		if (i < column)
+			return NULL; /* told with that one */
+		s.value += b->n_waiting;
+	}
+	return env->sequence(env->arg, b->x->arena, &s);
+}
+
+/* Rows keep their order, and so do the values they get. */
+static struct err *
+add_waiting(struct sql_batch *b)
+{
+	struct ex_ctx ctx = sql_ctx(b->x, b->late_arena, NULL, 0);
+	uint32_t n = b->n_waiting;
+
+	for (uint32_t i = 0; n && i < b->table->n_columns; i++)
+		if (b->late[i])
+			TRY(reserve(b, i));
+	for (uint32_t r = 0; r < n; r++) {
+		struct val *vals = b->waiting[r];
+
+		for (uint32_t i = 0; i < b->table->n_columns; i++)
+			if (b->late[i])
+				TRY(ex_eval(&ctx, b->late[i], &vals[i]));
+		TRY(add_row(b, vals));
+	}
+	b->n_waiting = 0;
+	if (n)
+		arena_reset(b->late_arena);
+	return NULL;
+}
+
+/* A row that will be refused is so while its line of a COPY is known. */
+static bool
+will_fail(const struct sql_batch *b, const struct val *vals)
+{
+	for (uint32_t i = 0; i < b->table->n_columns; i++)
+		if (vals[i].null && !b->late[i] &&
+		    sql_column_visible(&b->table->columns[i]) &&
+		    b->table->columns[i].flags & CL_COL_NOT_NULL)
+			return true;
+	return false;
+}
+
+static struct err *
+wait_row(struct sql_batch *b, const struct val *vals)
+{
+	uint32_t n = b->table->n_columns;
+	size_t bytes;
+
+	TRY(sql_check_size(b->x, b->table, vals, b->late_arena, &bytes));
+	b->waiting = sql_more(b->x->arena, b->waiting, b->n_waiting,
+	    &b->waiting_cap, sizeof *b->waiting);
+	b->waiting[b->n_waiting++] = sql_row_copy(b->late_arena, vals, n);
+	if (b->n_waiting < SQL_INSERT_BATCH &&
+	    arena_bytes(b->late_arena) < b->bytes_max && !will_fail(b, vals))
+		return NULL;
+	return add_waiting(b);
+}
+
+struct err *
+sql_batch_add(struct sql_batch *b, const struct val *vals)
+{
+	return b->late ? wait_row(b, vals) : add_row(b, vals);
+}
+
+struct err *
+sql_batch_flush(struct sql_batch *b)
+{
+	if (b->late)
+		TRY(add_waiting(b));
+	return write_batch(b);
 }
 
 /* ---- the node ---- */
@@ -305,6 +422,7 @@ fold_insert(struct insert *in)
 	for (uint32_t i = 0; i < ch->n_targets; i++)
 		if (ch->targets[i] != UINT32_MAX)
 			in->defaults[ch->targets[i]] = NULL;
+	sql_batch_defaults(&in->batch, in->defaults);
 	if (!ch->values)
 		return;
 	in->values = NEW_N(x->arena, struct expr *, ch->n_targets + 1);

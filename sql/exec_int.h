@@ -235,9 +235,19 @@ struct sql_batch {
 	struct expr *where; /* DO UPDATE's, folded */
 	struct expr **set;
 	struct sql_returning returning;
+	/* Rows that wait for values of sequences, so that all of them are drawn
+	 * at once. By table column; NULL: none waits. */
+	struct expr **late;
+	struct arena *late_arena;
+	struct val **waiting;
+	uint32_t n_waiting, waiting_cap;
 };
 void sql_batch_init(
     struct sql_batch *b, struct sql_exec *x, const struct sql_change *ch);
+/* Defaults, by table column, that draw from a sequence are computed when a
+ * batch is full, and other volatile ones with them: takes them out of
+ * `defaults`. Before the first row. */
+void sql_batch_defaults(struct sql_batch *b, struct expr **defaults);
 /* vals by table column; copied. */
 struct err *sql_batch_add(struct sql_batch *b, const struct val *vals);
 struct err *sql_batch_flush(struct sql_batch *b);

@@ -104,6 +104,15 @@ struct err *sql_type_resolve(struct arena *a, const struct sql_typename *t,
  * database a when there is no schema a. 42P01 with position. */
 struct err *sql_find_table(struct arena *a, const struct sql_env *env,
     const struct sql_name *name, const struct cl_table **out);
+/* The same for what is to be changed: 42809 for a sequence. */
+struct err *sql_find_target(struct arena *a, const struct sql_env *env,
+    const struct sql_name *name, const struct cl_table **out);
+/* A table or a sequence. */
+struct err *sql_find_relation(struct arena *a, const struct sql_env *env,
+    const struct sql_name *name, const struct cl_object **out);
+/* A name as nextval() and regclass read it: a.b, "A".b; 42602. */
+struct err *sql_name_read(
+    struct arena *a, struct str text, struct sql_name *out);
 
 /* ---- for COPY, which has no tree of its own ---- */
 /* Columns of a COPY: ids by the names given (or all visible ones). */
@@ -124,5 +133,23 @@ struct err *sql_eval_alone(struct arena *a, const struct sql_env *env,
     const struct sql_expr *e, uint32_t type, int32_t typmod, struct val *out);
 /* SQL text of an expression tree, normalised, for the catalog. */
 char *sql_deparse(struct arena *a, const struct sql_expr *e);
+
+/* ---- defaults that draw from sequences ---- */
+/* A copy of e in which constant arguments of nextval() and its like name their
+ * sequences by id: what the catalog keeps. 42P01 with position. */
+struct sql_pinned {
+	struct sql_expr *expr;
+	uint32_t *ids; /* of the tables or sequences named */
+	uint32_t n;
+};
+struct err *sql_pin_sequences(struct arena *a, const struct sql_env *env,
+    const struct sql_expr *e, struct sql_pinned *out);
+/* Text of a default that draws from this sequence. */
+char *sql_default_sequence(struct arena *a, uint32_t id);
+/* Whether a default, as the catalog keeps it, names this sequence. */
+bool sql_default_needs(struct str text, uint32_t id);
+/* A default as people see it, names in place of ids. */
+struct str sql_default_shown(
+    struct arena *a, const struct sql_env *env, struct str text);
 
 #endif

@@ -42,6 +42,37 @@ create_table_has_all_its_clauses(void)
 }
 
 static void
+sequences_have_their_options(void)
+{
+	const struct sql_sequence *q = &one(
+	    "create sequence if not exists a.s as smallint increment by -2 "
+	    "minvalue -9999999999999999999 no maxvalue start with 5 cache 3 "
+	    "cycle owned by t.c",
+	    SQL_STMT_CREATE_SEQUENCE)
+					    ->u.sequence;
+	const struct sql_options *o = &q->options;
+
+	CHECK(q->if_exists && !q->temporary && o->n == 8);
+	CHECK_STR(q->name.schema, "a");
+	CHECK_STR(sql_option_find(o, "as")->text, "int2");
+	CHECK(sql_option_find(o, "increment")->integer == -2);
+	CHECK_STR(sql_option_find(o, "minvalue")->text, "-9999999999999999999");
+	CHECK(sql_option_find(o, "maxvalue")->kind == SQL_OPT_NONE);
+	CHECK(sql_option_find(o, "start")->integer == 5);
+	CHECK(sql_option_find(o, "cache")->integer == 3);
+	CHECK(sql_option_find(o, "cycle")->integer == 1);
+	CHECK(sql_option_find(o, "owned_by")->list.n == 2);
+	q = &one("alter sequence if exists s restart no cycle",
+	    SQL_STMT_ALTER_SEQUENCE)
+		 ->u.sequence;
+	CHECK(q->if_exists && q->options.n == 2);
+	CHECK(sql_option_find(&q->options, "restart")->kind == SQL_OPT_NONE);
+	CHECK(sql_option_find(&q->options, "cycle")->integer == 0);
+	CHECK(one("create temp sequence s", SQL_STMT_CREATE_SEQUENCE)
+		  ->u.sequence.temporary);
+}
+
+static void
 options_keep_their_kinds(void)
 {
 	const struct sql_options *o = &one(
@@ -445,6 +476,7 @@ the_self_test_passes(void)
 
 CU_MAIN("utility",
     {"create_table_has_all_its_clauses", create_table_has_all_its_clauses},
+    {"sequences_have_their_options", sequences_have_their_options},
     {"options_keep_their_kinds", options_keep_their_kinds},
     {"tables_without_columns_are_open", tables_without_columns_are_open},
     {"alter_table_knows_its_forms", alter_table_knows_its_forms},

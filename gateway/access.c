@@ -10,6 +10,16 @@ gw_may_use(const struct gw_stmt *s, struct arena *a, const struct cl_table *t)
 }
 
 struct err *
+gw_may_draw(
+    const struct gw_stmt *s, struct arena *a, const struct cl_sequence *q)
+{
+	if (!s->as_role || q->owner == s->as_role)
+		return NULL;
+	return ERR(a, ERRCODE_INSUFFICIENT_PRIVILEGE,
+	    "permission denied for sequence %.*s", STR_FMT(q->name));
+}
+
+struct err *
 gw_must_own(const struct gw_stmt *s, struct arena *a, uint32_t owner,
     const char *what, struct str name)
 {

@@ -8,6 +8,9 @@
 /* Rows of the table, read or written. */
 struct err *gw_may_use(
     const struct gw_stmt *s, struct arena *a, const struct cl_table *t);
+/* Values of the sequence. */
+struct err *gw_may_draw(
+    const struct gw_stmt *s, struct arena *a, const struct cl_sequence *q);
 /* DROP and ALTER. `what` is "table", "schema" or "database". */
 struct err *gw_must_own(const struct gw_stmt *s, struct arena *a,
     uint32_t owner, const char *what, struct str name);

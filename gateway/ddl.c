@@ -108,6 +108,9 @@ drop_missing(struct gw_change *ch, const struct gw_drop *d, uint32_t i)
 	case CL_TABLE:
 		return ERR(ch->arena, ERRCODE_UNDEFINED_TABLE,
 		    "table \"%.*s\" does not exist", STR_FMT(name));
+	case CL_SEQUENCE:
+		return ERR(ch->arena, ERRCODE_UNDEFINED_TABLE,
+		    "sequence \"%.*s\" does not exist", STR_FMT(name));
 	case CL_SCHEMA:
 		return ERR(ch->arena, ERRCODE_INVALID_SCHEMA_NAME,
 		    "schema \"%.*s\" does not exist", STR_FMT(name));
@@ -121,7 +124,22 @@ drop_missing(struct gw_change *ch, const struct gw_drop *d, uint32_t i)
 	}
 }
 
-/* Tables of a schema; refused unless they may go too. */
+static struct err *
+schema_in_use(
+    struct gw_change *ch, struct str schema, const char *what, struct str name)
+{
+	return err_hint(
+	    err_detail(ERR(ch->arena, ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
+			   "cannot drop schema %.*s because other objects "
+			   "depend on it",
+			   STR_FMT(schema)),
+		"%s %.*s.%.*s depends on schema %.*s", what, STR_FMT(schema),
+		STR_FMT(name), STR_FMT(schema)),
+	    "Use DROP ... CASCADE to drop the dependent objects too.");
+}
+
+/* Tables of a schema; refused unless they may go too, as its sequences are,
+ * which go later. */
 static struct err *
 drop_tables_of(struct gw_change *ch, uint32_t schema, bool cascade)
 {
@@ -132,21 +150,15 @@ drop_tables_of(struct gw_change *ch, uint32_t schema, bool cascade)
 		if (o->u.table.schema != schema)
 			continue;
 		if (!cascade)
-			return err_hint(
-			    err_detail(
-				ERR(ch->arena,
-				    ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
-				    "cannot drop schema %.*s because other "
-				    "objects depend on it",
-				    STR_FMT(s->u.schema.name)),
-				"table %.*s.%.*s depends on schema %.*s",
-				STR_FMT(s->u.schema.name),
-				STR_FMT(o->u.table.name),
-				STR_FMT(s->u.schema.name)),
-			    "Use DROP ... CASCADE to drop the dependent "
-			    "objects too.");
+			return schema_in_use(
+			    ch, s->u.schema.name, "table", o->u.table.name);
 		cl_ddl_drop(ch->ddl, CL_TABLE, o->id);
 	}
+	at = 0;
+	while (!cascade && (o = cl_each(ch->catalog, CL_SEQUENCE, &at)))
+		if (o->u.sequence.schema == schema)
+			return schema_in_use(ch, s->u.schema.name, "sequence",
+			    o->u.sequence.name);
 	return NULL;
 }
 
@@ -182,6 +194,12 @@ owned_by(struct gw_change *ch, uint32_t role)
 		if (o->u.table.owner == role)
 			return arena_printf(ch->arena, "owner of table %.*s",
 			    STR_FMT(o->u.table.name));
+	}
+	at = 0;
+	while ((o = cl_each(ch->catalog, CL_SEQUENCE, &at))) {
+		if (o->u.sequence.owner == role)
+			return arena_printf(ch->arena, "owner of sequence %.*s",
+			    STR_FMT(o->u.sequence.name));
 	}
 	return NULL;
 }
@@ -237,7 +255,7 @@ decide_drop(struct gw_change *ch, void *arg)
 			return drop_missing(ch, d, i);
 		}
 	}
-	return NULL;
+	return ch->nothing ? NULL : gw_drop_sequences(ch, d);
 }
 
 struct err *

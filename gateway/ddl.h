@@ -6,12 +6,20 @@
 #ifndef GATEWAY_DDL_H
 #define GATEWAY_DDL_H
 
+#include "gateway/sequence_options.h"
 #include "gateway/stmt.h"
 #include "sql/sql.h"
 
 /* A table's id is followed by those of what belongs to it: row type, array
  * type, and primary key (its index and its constraint). */
 #define GW_TABLE_IDS 4u
+
+/* A sequence made with a table, for one of its columns: serial or identity. Its
+ * name, when empty, is made of theirs; the column draws from it by default. */
+struct gw_column_sequence {
+	uint32_t column; /* position */
+	struct cl_sequence def;
+};
 
 struct gw_table_def {
 	uint32_t schema;
@@ -25,6 +33,10 @@ struct gw_table_def {
 	uint32_t n_columns;
 	const uint32_t *pkey; /* column ids, in key order */
 	uint32_t n_pkey;
+	const struct gw_column_sequence *sequences;
+	uint32_t n_sequences;
+	const uint32_t *uses; /* sequences that defaults draw from */
+	uint32_t n_uses;
 	struct str pkey_name;  /* empty: NAME_pkey */
 	uint32_t n_distribute; /* leading key columns; 0 = all */
 	/* Placement: at most one of the two. */
@@ -39,19 +51,41 @@ struct err *gw_ddl_create_table(struct gw_stmt *s, struct arena *a,
     const struct gw_table_def *def, bool *created);
 
 /* Drops objects of one kind, all or none. One that is gone by now is an error,
- * or left out with if_exists. A schema or role that others depend on is 2BP01;
- * with cascade a schema goes with its tables. A database goes with all that is
- * in it. */
+ * or left out with if_exists. A schema, role or sequence that others depend on
+ * is 2BP01; with cascade a schema goes with its tables, and columns lose a
+ * default that draws from a sequence that goes. A database goes with all that
+ * is in it, a table with the sequences it owns. */
 struct gw_drop {
-	enum cl_kind kind; /* CL_TABLE, CL_SCHEMA, CL_DATABASE, CL_ROLE */
+	enum cl_kind kind; /* CL_TABLE, CL_SEQUENCE, CL_SCHEMA, CL_DATABASE,
+			    * CL_ROLE */
 	const uint32_t *ids;
 	const struct str *names; /* for messages, one per id */
 	uint32_t n;
 	bool if_exists;
 	bool cascade;
+	struct err **notice; /* what went by cascade; may be NULL */
 };
 struct err *gw_ddl_drop(
     struct gw_stmt *s, struct arena *a, const struct gw_drop *drop);
+
+/* The id in `q` is not looked at. 42P07 when the name is taken (*created false
+ * with if_not_exists), 3F000 when the schema is gone. */
+struct gw_sequence_def {
+	const struct cl_sequence *q;
+	bool if_not_exists;
+};
+struct err *gw_ddl_create_sequence(struct gw_stmt *s, struct arena *a,
+    const struct gw_sequence_def *def, bool *created);
+struct gw_sequence_change {
+	uint32_t id;
+	const struct gw_seq_options *options; /* NULL: they stay */
+	uint32_t table, column;               /* of OWNED BY */
+	struct str rename;                    /* empty: keep the name */
+};
+/* 42P01 when it is gone, 42P07 for the new name, 22023 when the options do not
+ * fit. */
+struct err *gw_ddl_alter_sequence(struct gw_stmt *s, struct arena *a,
+    const struct gw_sequence_change *change);
 
 /* Open tables: the columns of a statement that is about to write. A column seen
  * with another type becomes a mixed one. Nothing happens for what the catalog

@@ -2,6 +2,7 @@
 #ifndef GATEWAY_DDL_INT_H
 #define GATEWAY_DDL_INT_H
 
+#include "base/map.h"
 #include "cluster/ddl.h"
 #include "gateway/ddl.h"
 
@@ -17,5 +18,16 @@ struct gw_change {
 
 struct err *gw_change_run(struct gw_stmt *s, struct arena *a,
     struct err *(*decide)(struct gw_change *ch, void *arg), void *arg);
+
+/* The default placement, with its slots handed out: sequences live there. */
+struct err *gw_place_default(struct gw_change *ch);
+/* A name for what belongs to a table or column, as PostgreSQL makes it: parts
+ * are cut so that it fits, a number makes it unlike every other of the schema.
+ * `taken`: names given in this change. */
+struct str gw_relation_name(struct gw_change *ch, uint32_t schema,
+    struct str table, struct str column, const struct map *taken);
+/* Sequences that go with what is dropped, and defaults that drew from one that
+ * goes: 2BP01 unless they may. */
+struct err *gw_drop_sequences(struct gw_change *ch, const struct gw_drop *d);
 
 #endif

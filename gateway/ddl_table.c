@@ -101,6 +101,17 @@ placement_take(
 	return NULL;
 }
 
+struct err *
+gw_place_default(struct gw_change *ch)
+{
+	const struct gw_table_def def = {.n_nodes = 0};
+	uint32_t id;
+
+	TRY(placement_take(ch, &def, &id));
+	ASSERT(id == CL_PLACEMENT_DEFAULT);
+	return NULL;
+}
+
 /* ---- CREATE TABLE ---- */
 
 struct table_create {
@@ -113,7 +124,7 @@ table_name_free(struct gw_change *ch, struct table_create *c, bool *is_free)
 {
 	const struct gw_table_def *def = c->def;
 
-	*is_free = !cl_find_name(ch->catalog, CL_TABLE, def->schema, def->name);
+	*is_free = !cl_find_relation(ch->catalog, def->schema, def->name);
 	if (*is_free || def->if_not_exists)
 		return NULL;
 	return ERR(ch->arena, ERRCODE_DUPLICATE_TABLE,
@@ -156,6 +167,42 @@ table_columns(
 	t->n_distribute = hidden ? 0 : def->n_distribute;
 }
 
+/* Sequences of columns, whose ids follow the table's. */
+static struct err *
+table_sequences(
+    struct gw_change *ch, const struct gw_table_def *def, struct cl_table *t)
+{
+	/* table_columns has just made them. */
+	struct cl_column *cols =
+	    arena_dup(ch->own, t->columns, t->n_columns * sizeof *cols);
+	uint32_t hidden = t->n_columns - def->n_columns;
+	struct map *taken = map_new(ch->own);
+
+	t->columns = cols;
+	map_put(taken, t->name, t);
+	for (uint32_t i = 0; i < def->n_sequences; i++) {
+		const struct gw_column_sequence *s = &def->sequences[i];
+		struct cl_column *col = &cols[hidden + s->column];
+		struct cl_object o = {
+		    .kind = CL_SEQUENCE, .id = t->id + GW_TABLE_IDS + i};
+
+		if (!i)
+			TRY(gw_place_default(ch));
+		o.u.sequence = s->def;
+		o.u.sequence.id = o.id;
+		o.u.sequence.schema = t->schema;
+		o.u.sequence.owner = t->owner;
+		o.u.sequence.table = t->id;
+		o.u.sequence.column = col->id;
+		o.u.sequence.name =
+		    gw_relation_name(ch, t->schema, t->name, col->name, taken);
+		map_put(taken, o.u.sequence.name, col);
+		col->default_sql = str_c(sql_default_sequence(ch->own, o.id));
+		cl_ddl_create(ch->ddl, &o);
+	}
+	return NULL;
+}
+
 static struct err *
 table_make(struct gw_change *ch, const struct gw_table_def *def,
     const struct cl_schema *schema)
@@ -171,8 +218,14 @@ table_make(struct gw_change *ch, const struct gw_table_def *def,
 		    "cannot use more than %d columns in a primary key",
 		    CL_KEY_COLUMNS_MAX);
 	cl_ddl_require(ch->ddl, CL_SCHEMA, def->schema);
+	for (uint32_t i = 0; i < def->n_uses; i++) {
+		if (!cl_catalog_sequence(ch->catalog, def->uses[i]))
+			return ERR(ch->arena, ERRCODE_UNDEFINED_TABLE,
+			    "a sequence that a default draws from was dropped");
+		cl_ddl_require(ch->ddl, CL_SEQUENCE, def->uses[i]);
+	}
 	TRY(placement_take(ch, def, &t->placement));
-	t->id = o.id = cl_ddl_ids(ch->ddl, GW_TABLE_IDS);
+	t->id = o.id = cl_ddl_ids(ch->ddl, GW_TABLE_IDS + def->n_sequences);
 	t->database = schema->database;
 	t->schema = def->schema;
 	t->owner = def->owner;
@@ -180,6 +233,7 @@ table_make(struct gw_change *ch, const struct gw_table_def *def,
 	t->open = def->open;
 	t->version = 1;
 	table_columns(ch, def, t);
+	TRY(table_sequences(ch, def, t));
 	t->pkey_name = def->pkey_name;
 	if (!t->pkey_name.len && def->n_pkey)
 		t->pkey_name = str_c(arena_printf(ch->own, "%.*s_pkey",

@@ -22,6 +22,7 @@ session_new(struct gw_worker *w, struct stream *stream)
 	s->txn = GW_TXN_IDLE;
 	s->statements = map_new(a);
 	s->portals = map_new(a);
+	s->sequences = map_new(a);
 	list_init(&s->savepoints);
 	list_init(&s->free_savepoints);
 	gw_ops_init(&s->ops, w);
@@ -93,6 +94,7 @@ gw_session_begin(struct gw_session *s, struct gw_portal *p)
 	if (!s->running)
 		gw_cancel_busy(s->cancel, true);
 	s->running = true;
+	s->statements_run++;
 	gw_stmt_begin(
 	    &p->stmt, s->w, &s->ops, p->plan->catalog, d->statement_timeout_us);
 	p->stmt.cancel = NULL; /* a cancel is the fiber's */

@@ -114,6 +114,9 @@ struct gw_session {
 	bool running;           /* a statement: a cancel is for it */
 	struct gw_stmt *stmt;   /* that statement's; NULL between two */
 	struct gw_trace *trace; /* NULL before it was first wanted */
+	uint64_t statements_run;
+	struct map *sequences;  /* id -> what this session was given of it */
+	uint32_t last_sequence; /* lastval()'s; 0: none yet */
 	struct gw_ops ops;      /* operation ids */
 	uint32_t role;
 	struct str user;
@@ -181,6 +184,18 @@ void gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 void gw_session_describe_rows(struct gw_session *s, const struct gw_plan *plan,
     const uint16_t *formats, uint32_t n);
 
+/* ---- session_sequence.c: what ex_env asks for; arg is the session ---- */
+struct err *gw_session_sequence(
+    void *arg, struct arena *a, struct ex_sequence *call);
+struct err *gw_session_relation_id(
+    void *arg, struct arena *a, struct str name, uint32_t *id);
+struct str gw_session_relation_name(void *arg, struct arena *a, uint32_t id);
+struct err *gw_session_serial(void *arg, struct arena *a, struct str table,
+    struct str column, struct str *name);
+/* Values drawn ahead, of one sequence; and all that is known of any. */
+void gw_session_sequence_forget(struct gw_session *s, uint32_t id);
+void gw_session_sequences_discard(struct gw_session *s);
+
 /* ---- portal.c ---- */
 struct gw_portal *gw_portal_new(struct gw_session *s, struct gw_statement *st);
 void gw_portal_free(struct gw_portal *p);
@@ -223,6 +238,8 @@ struct err *gw_utility(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_table(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_object(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_sequence(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_rename(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_list(struct gw_session *s, struct gw_portal *p);

@@ -140,6 +140,10 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->mono_us = mono_clock;
 	ex->random = random_bytes;
 	ex->sleep = sleep_for;
+	ex->sequence = gw_session_sequence;
+	ex->relation_id = gw_session_relation_id;
+	ex->relation_name = gw_session_relation_name;
+	ex->serial = gw_session_serial;
 	ex->arg = s;
 	ex->user = ex->session_user = s->user;
 	ex->database = s->database_name;

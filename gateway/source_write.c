@@ -170,11 +170,12 @@ propose_schema(struct cl_propose *m, struct arena *a, const struct cl_table *t)
 	    (struct cl_cond){CL_COND_SCHEMA, buf_view(&b), t->version};
 }
 
-/* Rows of one table stand together, or nearly. */
+/* Rows of one table stand together, or nearly. A sequence's has no version. */
 static bool
 begins_table(const struct part *p, uint32_t i)
 {
-	return !i || p->rows[i]->table != p->rows[i - 1]->table;
+	return p->rows[i]->table->version &&
+	       (!i || p->rows[i]->table != p->rows[i - 1]->table);
 }
 
 static void

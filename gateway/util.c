@@ -47,6 +47,8 @@ discard(struct gw_session *s, struct gw_portal *p)
 {
 	enum sql_discard what = p->st->stmt->u.discard;
 
+	if (what == SQL_DISCARD_SEQUENCES)
+		gw_session_sequences_discard(s);
 	if (what != SQL_DISCARD_ALL)
 		return NULL;
 	if (s->txn != GW_TXN_IDLE)
@@ -54,6 +56,7 @@ discard(struct gw_session *s, struct gw_portal *p)
 		    "DISCARD ALL cannot run inside a transaction block");
 	gw_session_drop_portals(s, p, true);
 	gw_session_deallocate_all(s);
+	gw_session_sequences_discard(s);
 	gw_settings_reset_all(s->settings);
 	s->path_version++;
 	return NULL;
@@ -67,11 +70,13 @@ static handler *const handlers[] = {
     [SQL_STMT_CREATE_DATABASE] = gw_util_object,
     [SQL_STMT_CREATE_SCHEMA] = gw_util_object,
     [SQL_STMT_CREATE_ROLE] = gw_util_role,
+    [SQL_STMT_CREATE_SEQUENCE] = gw_util_sequence,
+    [SQL_STMT_ALTER_SEQUENCE] = gw_util_sequence,
     [SQL_STMT_ALTER_ROLE] = gw_util_role,
     [SQL_STMT_ALTER_ROLE_SET] = not_yet,
     [SQL_STMT_ALTER_DATABASE_SET] = not_yet,
     [SQL_STMT_ALTER_TABLE] = not_yet,
-    [SQL_STMT_RENAME] = not_yet,
+    [SQL_STMT_RENAME] = gw_util_rename,
     [SQL_STMT_DROP] = gw_util_object,
     [SQL_STMT_TRUNCATE] = not_yet,
     [SQL_STMT_COMMENT] = not_yet,
@@ -121,6 +126,8 @@ gw_utility_writes(const struct sql_stmt *stmt)
 	case SQL_STMT_CREATE_DATABASE:
 	case SQL_STMT_CREATE_SCHEMA:
 	case SQL_STMT_CREATE_ROLE:
+	case SQL_STMT_CREATE_SEQUENCE:
+	case SQL_STMT_ALTER_SEQUENCE:
 	case SQL_STMT_ALTER_ROLE:
 	case SQL_STMT_ALTER_TABLE:
 	case SQL_STMT_RENAME:

@@ -73,6 +73,27 @@ struct dropping {
 	const struct sql_drop *d;
 };
 
+/* A table or a sequence, each to be dropped as what it is. */
+static struct err *
+look_up_relation(struct dropping *x, const struct sql_name *n,
+    enum cl_kind kind, uint32_t *id)
+{
+	struct arena *a = x->p->arena;
+	const struct cl_object *o;
+
+	if (sql_find_relation(a, &x->p->env, n, &o))
+		return ERR(a, ERRCODE_UNDEFINED_TABLE,
+		    "%s \"%s\" does not exist", cl_kind_name(kind), n->name);
+	if (o->kind != kind)
+		return err_hint(
+		    ERR(a, ERRCODE_WRONG_OBJECT_TYPE, "\"%s\" is not a %s",
+			n->name, cl_kind_name(kind)),
+		    kind == CL_TABLE ? "Use DROP SEQUENCE to remove a sequence."
+				     : "Use DROP TABLE to remove a table.");
+	*id = o->id;
+	return NULL;
+}
+
 /* One name: the object, or NULL with the error that says it is not there. */
 static struct err *
 look_up(struct dropping *x, const struct sql_name *n, enum cl_kind *kind,
@@ -81,20 +102,15 @@ look_up(struct dropping *x, const struct sql_name *n, enum cl_kind *kind,
 	struct arena *a = x->p->arena;
 	const struct cl_catalog *c = x->p->env.catalog;
 	const struct cl_object *o = NULL;
-	const struct cl_table *t;
 	struct err *e = NULL;
 	struct str name = str_c(n->name);
 
 	*id = 0;
 	switch (x->d->object) {
 	case SQL_OBJ_TABLE:
-		*kind = CL_TABLE;
-		if (!sql_find_table(a, &x->p->env, n, &t))
-			*id = t->id;
-		else
-			e = ERR(a, ERRCODE_UNDEFINED_TABLE,
-			    "table \"%s\" does not exist", n->name);
-		return e;
+	case SQL_OBJ_SEQUENCE:
+		*kind = x->d->object == SQL_OBJ_TABLE ? CL_TABLE : CL_SEQUENCE;
+		return look_up_relation(x, n, *kind, id);
 	case SQL_OBJ_SCHEMA:
 		*kind = CL_SCHEMA;
 		o = cl_find_name(c, CL_SCHEMA, x->s->database, name);
@@ -133,6 +149,9 @@ must_own(struct dropping *x, enum cl_kind kind, uint32_t id)
 	case CL_TABLE:
 		return gw_must_own(
 		    s, x->p->arena, o->u.table.owner, "table", o->u.table.name);
+	case CL_SEQUENCE:
+		return gw_must_own(s, x->p->arena, o->u.sequence.owner,
+		    "sequence", o->u.sequence.name);
 	case CL_SCHEMA:
 		db = cl_find(
 		    x->p->env.catalog, CL_DATABASE, o->u.schema.database);
@@ -174,18 +193,21 @@ drop(struct gw_session *s, struct gw_portal *p)
 	const struct sql_names *names = &x.d->names;
 	uint32_t *ids = NEW_N(p->arena, uint32_t, names->n + 1);
 	struct str *called = NEW_N(p->arena, struct str, names->n + 1);
+	struct err *cascaded = NULL;
 	struct gw_drop what = {.kind = CL_TABLE,
 	    .ids = ids,
 	    .names = called,
 	    .if_exists = x.d->if_exists,
-	    .cascade = x.d->cascade};
+	    .cascade = x.d->cascade,
+	    .notice = &cascaded};
 
 	for (uint32_t i = 0; i < names->n; i++) {
 		uint32_t id;
 		struct err *e = look_up(&x, &names->items[i], &what.kind, &id);
 
 		if (e && (!x.d->if_exists ||
-			     err_is(e, ERRCODE_FEATURE_NOT_SUPPORTED)))
+			     err_is(e, ERRCODE_FEATURE_NOT_SUPPORTED) ||
+			     err_is(e, ERRCODE_WRONG_OBJECT_TYPE)))
 			return e;
 		if (e) {
 			notice(s, p, ERRCODE_SUCCESSFUL_COMPLETION,
@@ -197,7 +219,11 @@ drop(struct gw_session *s, struct gw_portal *p)
 		called[what.n] = str_c(names->items[i].name);
 		ids[what.n++] = id;
 	}
-	return what.n ? gw_ddl_drop(&p->stmt, p->arena, &what) : NULL;
+	if (what.n)
+		TRY(gw_ddl_drop(&p->stmt, p->arena, &what));
+	if (cascaded)
+		gw_session_notice(s, cascaded);
+	return NULL;
 }
 
 struct err *

@@ -13,6 +13,8 @@ struct making {
 	const struct sql_constraint *key; /* PRIMARY KEY, once found */
 	bool key_of_column;
 	uint32_t key_column;
+	struct gw_column_sequence *sequences; /* at most one per column */
+	uint32_t *uses, n_uses;
 };
 
 static struct err *
@@ -74,18 +76,158 @@ set_key(struct making *m, const struct sql_constraint *c, uint32_t column)
 	return NULL;
 }
 
+/* Nothing is drawn to see whether a default is sound. */
+static struct err *
+any_value(void *arg, struct arena *a, struct ex_sequence *s)
+{
+	(void)arg;
+	(void)a;
+	s->value = 1;
+	return NULL;
+}
+
+static struct err *
+note_uses(struct making *m, const struct sql_pinned *pinned)
+{
+	uint32_t *more = NEW_N(m->a, uint32_t, m->n_uses + pinned->n + 1);
+
+	for (uint32_t i = 0; i < m->n_uses; i++)
+		more[i] = m->uses[i];
+	m->uses = more;
+	for (uint32_t i = 0; i < pinned->n; i++) {
+		const struct cl_table *t =
+		    cl_catalog_table(m->p->env.catalog, pinned->ids[i]);
+
+		if (cl_catalog_sequence(m->p->env.catalog, pinned->ids[i]))
+			m->uses[m->n_uses++] = pinned->ids[i];
+		else if (t)
+			return ERR(m->a, ERRCODE_WRONG_OBJECT_TYPE,
+			    "\"%.*s\" is not a sequence", STR_FMT(t->name));
+	}
+	return NULL;
+}
+
 static struct err *
 set_default(
     struct making *m, struct cl_column *col, const struct sql_constraint *c)
 {
+	struct ex_env ex = *m->p->env.ex;
+	struct sql_env env = m->p->env;
+	struct sql_pinned pinned;
 	struct val v;
 
+	TRY(sql_pin_sequences(m->a, &env, c->expr, &pinned));
 	/* Refuses now what would fail at the first INSERT: unknown names and
 	 * types, columns, subqueries. */
+	ex.sequence = any_value;
+	env.ex = &ex;
 	TRY(sql_eval_alone(
-	    m->a, &m->p->env, c->expr, col->type, col->typmod, &v));
-	col->default_sql = str_c(sql_deparse(m->a, c->expr));
+	    m->a, &env, pinned.expr, col->type, col->typmod, &v));
+	TRY(note_uses(m, &pinned));
+	col->default_sql = str_c(sql_deparse(m->a, pinned.expr));
 	return NULL;
+}
+
+/* ---- serial and identity ---- */
+
+static struct err *
+twice(struct making *m, const struct cl_column *col, const char *what,
+    int position)
+{
+	return err_at(ERR(m->a, ERRCODE_SYNTAX_ERROR,
+			  "%s specified for column \"%.*s\" of table \"%s\"",
+			  what, STR_FMT(col->name), m->ct->table.name),
+	    position);
+}
+
+/* The sequence that the column gets with the table. */
+static struct err *
+add_sequence(
+    struct making *m, uint32_t i, const struct gw_seq_options *o, bool identity)
+{
+	struct gw_column_sequence *s = &m->sequences[m->t->n_sequences++];
+	struct cl_column *col = &m->columns[i];
+
+	*s = (struct gw_column_sequence){
+	    .column = i, .def = {.type = col->type, .identity = identity}};
+	col->flags |= CL_COL_NOT_NULL;
+	TRY(gw_seq_options_apply(m->a, o, true, &s->def));
+	return gw_seq_options_restart(m->a, o, &s->def, &s->def.first);
+}
+
+static bool
+has_sequence(const struct making *m, uint32_t i)
+{
+	return m->t->n_sequences &&
+	       m->sequences[m->t->n_sequences - 1].column == i;
+}
+
+static struct err *
+set_identity(struct making *m, uint32_t i, const struct sql_constraint *c)
+{
+	struct cl_column *col = &m->columns[i];
+	struct gw_seq_options o;
+
+	if (col->flags & (CL_COL_ALWAYS | CL_COL_IDENTITY))
+		return err_at(ERR(m->a, ERRCODE_SYNTAX_ERROR,
+				  "multiple identity specifications for column "
+				  "\"%.*s\" of table \"%s\"",
+				  STR_FMT(col->name), m->ct->table.name),
+		    c->position);
+	if (col->default_sql.len || has_sequence(m, i))
+		return twice(m, col, "both default and identity",
+		    has_sequence(m, i) ? 0 : c->position);
+	if (col->type != EX_INT2 && col->type != EX_INT4 &&
+	    col->type != EX_INT8)
+		return ERR(m->a, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "identity column type must be smallint, integer, or "
+		    "bigint");
+	TRY(gw_seq_options_read(m->a, &c->options, true, &o));
+	col->flags |= c->always ? CL_COL_ALWAYS : CL_COL_IDENTITY;
+	return add_sequence(m, i, &o, true);
+}
+
+/* serial and its like: the integer type behind, or NULL. */
+static const struct ex_type *
+serial_type(const struct sql_typename *t)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+	} names[] = {
+	    {"serial", EX_INT4},
+	    {"serial4", EX_INT4},
+	    {"bigserial", EX_INT8},
+	    {"serial8", EX_INT8},
+	    {"smallserial", EX_INT2},
+	    {"serial2", EX_INT2},
+	};
+
+	if (t->name.schema)
+		return NULL;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(t->name.name, names[i].name) == 0)
+			return ex_type(names[i].type);
+	return NULL;
+}
+
+/* The column's type; a serial one gets its sequence. */
+static struct err *
+column_type(struct making *m, uint32_t i, const struct sql_typename *t)
+{
+	const struct gw_seq_options none = {.type = 0};
+	struct cl_column *col = &m->columns[i];
+	const struct ex_type *serial = serial_type(t);
+
+	if (!serial)
+		return sql_type_resolve(m->a, t, &col->type, &col->typmod);
+	if (t->dims)
+		return err_at(ERR(m->a, ERRCODE_FEATURE_NOT_SUPPORTED,
+				  "array of serial is not implemented"),
+		    t->name.position);
+	col->type = serial->oid;
+	col->typmod = -1;
+	return add_sequence(m, i, &none, false);
 }
 
 static struct err *
@@ -102,13 +244,12 @@ column_constraint(
 		col->flags |= CL_COL_NOT_NULL;
 		return NULL;
 	case SQL_CON_DEFAULT:
-		if (col->default_sql.len)
-			return err_at(
-			    ERR(m->a, ERRCODE_SYNTAX_ERROR,
-				"multiple default values specified for column "
-				"\"%.*s\" of table \"%s\"",
-				STR_FMT(col->name), m->ct->table.name),
-			    c->position);
+		if (col->flags & (CL_COL_ALWAYS | CL_COL_IDENTITY))
+			return twice(
+			    m, col, "both default and identity", c->position);
+		if (col->default_sql.len || has_sequence(m, i))
+			return twice(m, col, "multiple default values",
+			    has_sequence(m, i) ? 0 : c->position);
 		return set_default(m, col, c);
 	case SQL_CON_PRIMARY_KEY:
 		return set_key(m, c, i);
@@ -118,8 +259,9 @@ column_constraint(
 		return unsupported(m, "CHECK", c->position);
 	case SQL_CON_FOREIGN_KEY:
 		return unsupported(m, "FOREIGN KEY", c->position);
-	case SQL_CON_GENERATED:
 	case SQL_CON_IDENTITY:
+		return set_identity(m, i, c);
+	case SQL_CON_GENERATED:
 		return unsupported(m, "GENERATED", c->position);
 	case SQL_CON_EXCLUDE:
 		return unsupported(m, "EXCLUDE", c->position);
@@ -132,7 +274,7 @@ add_column(struct making *m, const struct sql_column_def *d)
 {
 	uint32_t i = m->t->n_columns;
 	struct cl_column *col = &m->columns[i];
-	bool null = false;
+	bool null = false, serial;
 
 	if (find_column(m, d->name) != UINT32_MAX)
 		return ERR(m->a, ERRCODE_DUPLICATE_COLUMN,
@@ -143,21 +285,26 @@ add_column(struct making *m, const struct sql_column_def *d)
 		return unsupported(m, "COLLATE", d->collation->position);
 	col->id = i + 1;
 	col->name = str_c(d->name);
-	TRY(sql_type_resolve(m->a, d->type, &col->type, &col->typmod));
+	TRY(column_type(m, i, d->type));
 	if (ex_type(col->type)->tag == CL_TAG_NONE)
 		return err_at(ERR(m->a, ERRCODE_INVALID_TABLE_DEFINITION,
 				  "column \"%s\" has pseudo-type %s", d->name,
 				  ex_type(col->type)->name),
 		    d->type->name.position);
 	m->t->n_columns++;
-	for (uint32_t k = 0; k < d->constraints.n; k++)
-		TRY(column_constraint(m, i, &d->constraints.items[k], &null));
-	if (null && (col->flags & CL_COL_NOT_NULL))
-		return err_at(ERR(m->a, ERRCODE_SYNTAX_ERROR,
-				  "conflicting NULL/NOT NULL declarations for "
-				  "column \"%s\" of table \"%s\"",
-				  d->name, m->ct->table.name),
-		    d->position);
+	serial = col->flags & CL_COL_NOT_NULL;
+	for (uint32_t k = 0; k < d->constraints.n; k++) {
+		const struct sql_constraint *c = &d->constraints.items[k];
+
+		TRY(column_constraint(m, i, c, &null));
+		if (null && (col->flags & CL_COL_NOT_NULL))
+			return err_at(
+			    ERR(m->a, ERRCODE_SYNTAX_ERROR,
+				"conflicting NULL/NOT NULL declarations for "
+				"column \"%s\" of table \"%s\"",
+				d->name, m->ct->table.name),
+			    serial ? 0 : c->position);
+	}
 	return NULL;
 }
 
@@ -438,6 +585,8 @@ describe(struct making *m)
 		    "tables can have at most %d columns", CL_COLUMNS_MAX);
 	m->columns = NEW_N(m->a, struct cl_column, room);
 	m->t->columns = m->columns;
+	m->sequences = NEW_N(m->a, struct gw_column_sequence, room);
+	m->t->sequences = m->sequences;
 	m->t->name = str_c(ct->table.name);
 	m->t->open = ct->open;
 	m->t->owner = m->s->role;
@@ -447,6 +596,8 @@ describe(struct making *m)
 		TRY(add_column(m, &ct->columns[i]));
 	for (uint32_t i = 0; i < ct->constraints.n; i++)
 		TRY(table_constraint(m, &ct->constraints.items[i]));
+	m->t->uses = m->uses;
+	m->t->n_uses = m->n_uses;
 	TRY(make_key(m));
 	for (uint32_t i = 0; i < ct->options.n; i++)
 		TRY(read_option(m, &ct->options.items[i]));
@@ -474,8 +625,8 @@ gw_util_table(struct gw_session *s, struct gw_portal *p)
 	TRY(refuse_features(&m));
 	TRY(choose_schema(&m));
 	TRY(may_create(&m));
-	if (!ct->if_not_exists || !cl_find_name(p->env.catalog, CL_TABLE,
-				      m.t->schema, str_c(ct->table.name))) {
+	if (!ct->if_not_exists || !cl_find_relation(p->env.catalog, m.t->schema,
+				      str_c(ct->table.name))) {
 		TRY(describe(&m));
 		TRY(gw_ddl_create_table(&p->stmt, m.a, m.t, &created));
 	}

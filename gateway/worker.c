@@ -5,6 +5,7 @@
 #include "base/metrics.h"
 #include "base/stream.h"
 #include "cluster/handshake.h"
+#include "gateway/sequence.h"
 #include "gateway/session.h"
 
 #define WORKER_MAGIC 0x776f726bu
@@ -25,6 +26,7 @@ gw_conf_defaults(struct gw_conf *c)
 	    .insert_batch = 8u << 20,
 	    .proposal_bytes = 1u << 20,
 	    .read_points = 512,
+	    .draws_max = 10000,
 	};
 	gw_peer_conf_defaults(&c->peer);
 }
@@ -63,6 +65,7 @@ gw_worker_new(
 	k->peers = gw_peers_new(w, &conf->peer);
 	k->leaders = gw_leaders_new(w->arena);
 	k->catalog = gw_catalog_start(w, k->peers, k->leaders, conf->seeds);
+	k->sequences = gw_sequences_new(k);
 	return k;
 }
 
@@ -70,6 +73,7 @@ void
 gw_worker_stop(struct gw_worker *w)
 {
 	w->stopping = true;
+	gw_sequences_stop(w->sequences);
 	gw_catalog_stop(w->catalog);
 	gw_peers_close(w->peers);
 }

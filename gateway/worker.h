@@ -25,6 +25,7 @@ struct gw_conf {
 	size_t insert_batch;   /* rows that COPY and INSERT gather */
 	size_t proposal_bytes; /* above which a group's rows are split */
 	uint32_t read_points;  /* keys of one READ */
+	uint32_t draws_max;    /* statements waiting for one sequence */
 };
 /* Fills everything but seeds and the cluster key. */
 void gw_conf_defaults(struct gw_conf *c);
@@ -36,6 +37,7 @@ struct gw_worker {
 	struct gw_peers *peers;
 	struct gw_leaders *leaders;
 	struct gw_catalog *catalog;
+	struct gw_sequences *sequences;
 	uint32_t index, count; /* which of how many */
 	uint32_t n_pids;       /* handed out so far */
 	struct list cancels;   /* struct gw_cancel */

@@ -669,7 +669,8 @@ static const struct scenario ddl = {
 const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
     &scan, &ddl, &clocks, &disk, &scenario_ddl_race, &scenario_failover,
     &scenario_takeover, &scenario_lease, &scenario_consistency,
-    &scenario_reinsert, &scenario_resync, &scenario_gateway_clocks, NULL};
+    &scenario_reinsert, &scenario_resync, &scenario_gateway_clocks,
+    &scenario_sequence, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

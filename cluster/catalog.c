@@ -445,6 +445,30 @@ cl_catalog_rows_of(const struct cl_catalog *c, uint32_t id, uint32_t *placement)
 	return t || cl_catalog_sequence(c, id);
 }
 
+/* The lowest id above `after` of a kind; UINT32_MAX: none. */
+static uint32_t
+id_after(const struct cl_catalog *c, enum cl_kind kind, uint32_t after)
+{
+	if (after == UINT32_MAX)
+		return UINT32_MAX;
+	for (size_t i = search(c->entries, c->n, kind, after + 1);
+	     i < c->n && c->entries[i]->o.kind == kind; i++)
+		if (!c->entries[i]->o.deleted)
+			return c->entries[i]->o.id;
+	return UINT32_MAX;
+}
+
+bool
+cl_catalog_rows_next(
+    const struct cl_catalog *c, uint32_t *id, uint32_t *placement)
+{
+	uint32_t table = id_after(c, CL_TABLE, *id);
+	uint32_t sequence = id_after(c, CL_SEQUENCE, *id);
+
+	*id = table < sequence ? table : sequence;
+	return cl_catalog_rows_of(c, *id, placement);
+}
+
 const struct cl_placement *
 cl_catalog_placement(const struct cl_catalog *c, uint32_t id)
 {

@@ -265,6 +265,9 @@ const struct cl_placement *cl_catalog_placement(
  * which placement's groups. */
 bool cl_catalog_rows_of(
     const struct cl_catalog *c, uint32_t id, uint32_t *placement);
+/* The next table id above *id that rows may be under; false at the end. */
+bool cl_catalog_rows_next(
+    const struct cl_catalog *c, uint32_t *id, uint32_t *placement);
 const struct cl_column *cl_table_column(const struct cl_table *t,
     struct str name); /* NULL: none, dropped or hidden */
 const struct cl_column *cl_table_column_id(

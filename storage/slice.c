@@ -5,16 +5,14 @@
 enum st_owner
 st_slice_owner(const struct cl_catalog *c, uint32_t table, uint32_t *placement)
 {
-	const struct cl_table *t = cl_catalog_table(c, table);
 	const struct cl_object *counter = cl_find(c, CL_COUNTER, 0);
 
 	*placement = CL_PLACEMENT_CATALOG;
 	if (table < CL_ID_FIRST)
 		return ST_OWNER_KNOWN;
-	if (t) {
-		*placement = t->placement;
+	if (cl_catalog_rows_of(c, table, placement))
 		return ST_OWNER_KNOWN;
-	}
+	*placement = CL_PLACEMENT_CATALOG;
 	return counter && table < counter->u.counter.next_id ? ST_OWNER_GONE
 							     : ST_OWNER_UNKNOWN;
 }
@@ -32,15 +30,17 @@ bool
 st_slice_each(
     const struct cl_catalog *c, struct st_gid gid, size_t *at, uint32_t *table)
 {
-	const struct cl_object *o;
+	uint32_t placement;
 
 	if (gid.placement == CL_PLACEMENT_CATALOG) {
 		*table = *at ? CL_TABLE_NAMES : CL_TABLE_OBJECTS;
 		return (*at)++ < 2;
 	}
-	while ((o = cl_each(c, CL_TABLE, at)))
-		if (o->u.table.placement == gid.placement) {
-			*table = o->id;
+	/* *at is the last one's id: they come in its order. */
+	for (*table = (uint32_t)*at; cl_catalog_rows_next(c, table, &placement);
+	     *at = *table)
+		if (placement == gid.placement) {
+			*at = *table;
 			return true;
 		}
 	return false;

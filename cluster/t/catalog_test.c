@@ -315,6 +315,14 @@ rows_are_of_tables_and_sequences(void)
 	CHECK(cl_catalog_rows_of(c, 30, &placement) &&
 	      placement == CL_PLACEMENT_DEFAULT);
 	CHECK(!cl_catalog_rows_of(c, 40, &placement));
+	c = then(c, table(35, "c", 3));
+	for (uint32_t i = 0, id = 0; i < 3; i++) {
+		static const uint32_t ids[] = {20, 30, 35};
+
+		CHECK(cl_catalog_rows_next(c, &id, &placement));
+		CHECK(id == ids[i] && (placement == 5) == (i != 1));
+		CHECK(i < 2 || !cl_catalog_rows_next(c, &id, &placement));
+	}
 	c = then(c, deleted(CL_SEQUENCE, 30, 4));
 	CHECK(!cl_catalog_rows_of(c, 30, &placement));
 	cl_catalog_unref(c);

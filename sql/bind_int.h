@@ -24,6 +24,7 @@ struct sql_query;
 
 enum sql_rel_kind {
 	SQL_REL_TABLE,
+	SQL_REL_VIRTUAL,
 	SQL_REL_QUERY,
 	SQL_REL_SERIES,  /* generate_series() */
 	SQL_REL_EXCLUDED /* of ON CONFLICT: filled in by the executor */
@@ -45,6 +46,7 @@ struct sql_rel {
 	const char *schema; /* may qualify the name; NULL when aliased */
 	bool aliased;
 	const struct cl_table *table;
+	const struct sql_virtual *virtual;
 	struct sql_query *query;
 	struct expr *series[3]; /* start, stop, step or NULL */
 	uint32_t n_cols;

@@ -144,8 +144,10 @@ struct sql_node *sql_count_node(struct sql_node *scan);
 /* Key and stamp of the row returned last. */
 const struct sql_row *sql_scan_row(const struct sql_node *n);
 
-/* ---- exec_rel.c, exec_join.c ---- */
+/* ---- exec_virtual.c, exec_rel.c, exec_join.c ---- */
 struct err *sql_series_node(struct sql_exec *x, const struct sql_rel *r,
+    struct val *flat, struct sql_node **out);
+struct err *sql_virtual_node(struct sql_exec *x, const struct sql_rel *r,
     struct val *flat, struct sql_node **out);
 struct err *sql_subquery_node(struct sql_exec *x, const struct sql_rel *r,
     struct val *flat, struct sql_node **out);

@@ -167,13 +167,36 @@ sql_with_open(struct sql_bind *b, const struct sql_with *with)
 	return NULL;
 }
 
+static struct sql_rel *
+rel_virtual(struct sql_bind *b, const struct sql_virtual *v, const char *alias)
+{
+	struct sql_rel *r = NEW(b->arena, struct sql_rel);
+
+	r->kind = SQL_REL_VIRTUAL;
+	r->virtual = v;
+	r->aliased = alias != NULL;
+	r->name = alias ? alias : v->name;
+	r->schema = alias ? NULL : v->schema;
+	r->n_cols = v->n_columns;
+	r->cols = NEW_N(b->arena, struct sql_rel_col, v->n_columns + 1);
+	for (uint32_t i = 0; i < v->n_columns; i++)
+		r->cols[i] = (struct sql_rel_col){.name = v->columns[i].name,
+		    .type = v->columns[i].type,
+		    .typmod = -1,
+		    .id = i};
+	return r;
+}
+
 static struct err *
 bind_table(struct sql_bind *b, struct sql_scope *s, const struct sql_from *f,
     struct sql_join_node **out)
 {
 	const struct sql_name *name = &f->u.table.name;
+	const struct sql_virtual *v = sql_find_virtual(b->env, name);
 	const struct cl_table *t;
 
+	if (v && !name->catalog)
+		return add_rel(b, s, f, rel_virtual(b, v, f->alias.name), out);
 	if (!name->schema && !name->catalog)
 		for (const struct sql_ctes *c = b->ctes; c; c = c->up)
 			for (uint32_t i = c->n; i-- > 0;)

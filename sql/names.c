@@ -77,6 +77,19 @@ other_database(struct arena *a, const struct sql_name *n)
 	    n->position);
 }
 
+const struct sql_virtual *
+sql_find_virtual(const struct sql_env *env, const struct sql_name *n)
+{
+	for (uint32_t i = 0; n->schema && i < env->n_virtuals; i++) {
+		const struct sql_virtual *v = env->virtuals[i];
+
+		if (strcmp(v->schema, n->schema) == 0 &&
+		    strcmp(v->name, n->name) == 0)
+			return v;
+	}
+	return NULL;
+}
+
 struct err *
 sql_find_relation(struct arena *a, const struct sql_env *env,
     const struct sql_name *n, const struct cl_object **out)
@@ -91,6 +104,12 @@ sql_find_relation(struct arena *a, const struct sql_env *env,
 		if (!db || !str_eq(db->u.database.name, str_c(n->catalog)))
 			return other_database(a, n);
 	}
+	if (sql_find_virtual(env, n))
+		return err_at(ERR(a, ERRCODE_WRONG_OBJECT_TYPE,
+				  "\"%s.%s\" is a system view and can only be "
+				  "read by queries",
+				  n->schema, n->name),
+		    n->position);
 	if (n->schema) {
 		*out = qualified(env, n);
 	} else {

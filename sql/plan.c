@@ -108,6 +108,9 @@ plan_rel(struct from *f, struct sql_rel *r, uint64_t mask,
 	case SQL_REL_QUERY:
 		TRY(sql_subquery_node(f->x, r, f->flat, out));
 		break;
+	case SQL_REL_VIRTUAL:
+		TRY(sql_virtual_node(f->x, r, f->flat, out));
+		break;
 	case SQL_REL_SERIES:
 		TRY(sql_series_node(f->x, r, f->flat, out));
 		break;

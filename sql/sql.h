@@ -11,6 +11,7 @@
 
 #include "sql/ast.h"
 #include "sql/source.h"
+#include "sql/virtual.h"
 
 /* Limits a client cannot raise. */
 /* A raw parse tree takes some fifty times its text for a moment. */
@@ -23,6 +24,8 @@ struct sql_env {
 	uint32_t database;
 	const uint32_t *path; /* schema ids, in order of search */
 	uint32_t n_path;
+	const struct sql_virtual *const *virtuals; /* may be NULL */
+	uint32_t n_virtuals;
 	const struct ex_env *ex;
 	size_t row_max;    /* row_size_max */
 	bool no_params;    /* a simple query: $1 does not exist */
@@ -101,7 +104,8 @@ void sql_close(struct sql_cursor *c);
 struct err *sql_type_resolve(struct arena *a, const struct sql_typename *t,
     uint32_t *type, int32_t *typmod);
 /* A table by the session's search path; `a.b` is schema.table, or table b of
- * database a when there is no schema a. 42P01 with position. */
+ * database a when there is no schema a. 42P01 with position; 42809 for virtual
+ * tables, which are read by queries only. */
 struct err *sql_find_table(struct arena *a, const struct sql_env *env,
     const struct sql_name *name, const struct cl_table **out);
 /* The same for what is to be changed: 42809 for a sequence. */
@@ -113,6 +117,11 @@ struct err *sql_find_relation(struct arena *a, const struct sql_env *env,
 /* A name as nextval() and regclass read it: a.b, "A".b; 42602. */
 struct err *sql_name_read(
     struct arena *a, struct str text, struct sql_name *out);
+
+/* The virtual table of that name; NULL: none. They are found by their schema's
+ * name only. */
+const struct sql_virtual *sql_find_virtual(
+    const struct sql_env *env, const struct sql_name *name);
 
 /* ---- for COPY, which has no tree of its own ---- */
 /* Columns of a COPY: ids by the names given (or all visible ones). */

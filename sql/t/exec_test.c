@@ -425,6 +425,83 @@ the_inserter_fills_in_defaults_and_checks(void)
 	fixture_fini(&f);
 }
 
+/* ---- virtual tables ---- */
+
+static const struct sql_virtual_column planet_columns[] = {
+    {"name", EX_TEXT}, {"moons", EX_INT8}};
+
+static struct err *
+fill_planets(
+    struct sql_source *s, struct arena *a, struct sql_virtual_rows *out)
+{
+	static const struct {
+		const char *name;
+		int64_t moons;
+	} planets[] = {
+	    {"mars", 2}, {"earth", 1}, {"venus", 0}, {"planet x", -1}};
+
+	(void)s;
+	for (size_t i = 0; i < sizeof planets / sizeof *planets; i++) {
+		struct val *v = sql_virtual_add(out);
+
+		v[0] = val_str(EX_TEXT, arena_str(a, str_c(planets[i].name)));
+		if (planets[i].moons >= 0)
+			v[1] = val_int(EX_INT8, planets[i].moons);
+	}
+	return NULL;
+}
+
+static void
+virtual_tables_are_read_like_others(void)
+{
+	static const struct sql_virtual planets = {
+	    "sky", "planets", planet_columns, 2, fill_planets};
+	static const struct sql_virtual *const all[] = {&planets};
+	static const struct {
+		const char *sql, *want;
+	} claims[] = {
+	    {"SELECT * FROM sky.planets ORDER BY moons LIMIT 2",
+		"|venus|0\n|earth|1\nSELECT 2\n"},
+	    {"SELECT count(*), sum(moons) FROM sky.planets WHERE moons > 0",
+		"|2|3\nSELECT 1\n"},
+	    {"SELECT p.name FROM sky.planets p WHERE p.moons IS NULL",
+		"|planet x\nSELECT 1\n"},
+	    {"SELECT sky.planets.name, t.id FROM t JOIN sky.planets "
+	     "ON moons = id",
+		"|earth|1\nSELECT 1\n"},
+	    {"SELECT id FROM t WHERE id IN (SELECT moons FROM sky.planets)",
+		"|1\nSELECT 1\n"},
+	    {"SELECT * FROM planets",
+		"ERROR 42P01 15 relation \"planets\" does not exist\n"},
+	    {"SELECT mass FROM sky.planets",
+		"ERROR 42703 8 column \"mass\" does not exist\n"},
+	    {"INSERT INTO sky.planets (name) VALUES ('pluto')",
+		"ERROR 42809 13 \"sky.planets\" is a system view and can only "
+		"be read by queries\n"},
+	    {"UPDATE sky.planets SET moons = 1",
+		"ERROR 42809 8 \"sky.planets\" is a system view and can only "
+		"be read by queries\n"},
+	    {"DELETE FROM sky.planets",
+		"ERROR 42809 13 \"sky.planets\" is a system view and can only "
+		"be read by queries\n"},
+	    {"INSERT INTO t SELECT moons + 5 FROM sky.planets WHERE moons = 2",
+		"INSERT 0 1\n"},
+	};
+	struct fixture f;
+
+	fixture_init(&f);
+	f.env.virtuals = all;
+	f.env.n_virtuals = 1;
+	fixture_run(&f, "CREATE TABLE t (id bigint PRIMARY KEY); "
+			"INSERT INTO t VALUES (1), (7777)");
+	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+		CHECK_STR(fixture_run(&f, claims[i].sql), claims[i].want);
+	CHECK(strstr(fixture_run(&f, "EXPLAIN SELECT name FROM sky.planets x "
+				     "WHERE moons > 1"),
+		  "Virtual Scan on planets x") != NULL);
+	fixture_fini(&f);
+}
+
 CU_MAIN("exec", {"select_answers_as_postgresql", select_answers_as_postgresql},
     {"expressions_answer_as_postgresql", expressions_answer_as_postgresql},
     {"errors_are_those_of_postgresql", errors_are_those_of_postgresql},
@@ -453,4 +530,6 @@ CU_MAIN("exec", {"select_answers_as_postgresql", select_answers_as_postgresql},
     {"equality_on_open_keys_means_what_it_means_in_sql",
 	equality_on_open_keys_means_what_it_means_in_sql},
     {"the_inserter_fills_in_defaults_and_checks",
-	the_inserter_fills_in_defaults_and_checks})
+	the_inserter_fills_in_defaults_and_checks},
+    {"virtual_tables_are_read_like_others",
+	virtual_tables_are_read_like_others})

@@ -1,5 +1,6 @@
 /* Prepared statements: parsed once, bound again whenever the catalog moved. */
 #include "gateway/session_int.h"
+#include "gateway/virtual.h"
 
 /* How long news of the catalog are waited for before an error is told. */
 #define NEWS_US 1000000u
@@ -157,6 +158,8 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	env->n_path = resolve_path(s, c, path);
 	schema = env->n_path ? cl_find(c, CL_SCHEMA, path[0]) : NULL;
 	ex->schema = schema ? schema->u.schema.name : STR_NONE;
+	env->virtuals = gw_virtuals;
+	env->n_virtuals = gw_n_virtuals;
 	env->ex = ex;
 	env->row_max = s->w->conf->row_size_max;
 	env->batch_bytes = batch_bytes(s->w->conf);

@@ -1,6 +1,7 @@
 /* SHOW TABLES, INDEXES, DATABASES, CLUSTER; DESCRIBE. Columns are only ever
  * appended: scripts rely on their order. */
 #include "gateway/counts.h"
+#include "gateway/facts.h"
 #include "gateway/session_int.h"
 
 #define T(name)                                                                \
@@ -10,6 +11,10 @@
 #define I(name)                                                                \
 	{                                                                      \
 		name, EX_INT8, -1, 0, 0                                        \
+	}
+#define F(name)                                                                \
+	{                                                                      \
+		name, EX_FLOAT8, -1, 0, 0                                      \
 	}
 #define B(name)                                                                \
 	{                                                                      \
@@ -24,12 +29,15 @@ static const struct sql_column_out indexes_columns[] = {T("name"), T("table"),
 static const struct sql_column_out databases_columns[] = {
     T("name"), T("owner")};
 static const struct sql_column_out cluster_columns[] = {I("id"), T("alias"),
-    T("address"), T("zone"), I("level"), T("state"), I("slots")};
+    T("address"), T("zone"), I("level"), T("state"), I("groups"), I("leading"),
+    I("lag_entries"), F("lag_seconds"), I("rows"), I("bytes"),
+    I("last_heard_ms"), I("moves")};
 static const struct sql_column_out describe_columns[] = {
     T("column"), T("type"), B("nullable"), T("default"), T("key")};
 
 #undef T
 #undef I
+#undef F
 #undef B
 
 #define LEN(a) (uint32_t)(sizeof(a) / sizeof *(a))
@@ -212,9 +220,19 @@ list_databases(struct gw_portal *p)
 	}
 }
 
-/* Slots that a member leads, over all placements. */
+static bool
+has_copy(const struct cl_slot_map *g, uint32_t member)
+{
+	for (unsigned i = 0; i < g->n; i++) {
+		if (g->members[i] == member)
+			return true;
+	}
+	return false;
+}
+
+/* Groups of which a member has a copy, over all placements. */
 static uint64_t
-slots_led(const struct cl_catalog *c, uint32_t member)
+groups_held(const struct cl_catalog *c, uint32_t member)
 {
 	const struct cl_object *o;
 	size_t at = 0;
@@ -222,30 +240,68 @@ slots_led(const struct cl_catalog *c, uint32_t member)
 
 	while ((o = cl_each(c, CL_PLACEMENT, &at)))
 		for (uint32_t i = 0; i < o->u.placement.n_slots; i++)
-			n += o->u.placement.slots[i].members[0] == member;
+			n += has_copy(&o->u.placement.slots[i], member);
 	return n;
 }
 
+static const struct cl_member_info *
+info_of(const struct gw_member_info *infos, uint32_t n, uint32_t member)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (infos[i].member == member)
+			return infos[i].info;
+	}
+	return NULL;
+}
+
+/* What only the member itself knows is NULL when it does not answer; so is what
+ * nobody knows. */
 static void
+member_row(struct gw_portal *p, const struct cl_member *m,
+    const struct cl_member_info *info, const struct cl_member_seen *seen)
+{
+	struct val none = val_null(EX_INT8);
+	struct val *v = gw_rows_add(p->rows);
+	bool known = info || seen->follows;
+
+	v[0] = number(m->id);
+	v[1] = text(p, m->alias);
+	v[2] = text(p, m->addr);
+	v[3] = m->zone.len ? text(p, m->zone) : val_null(EX_TEXT);
+	v[4] = number(m->level);
+	v[5] = text(p, !info            ? STR("down")
+		       : !info->serving ? STR("joining")
+					: STR("up"));
+	v[6] = number(groups_held(p->env.catalog, m->id));
+	v[7] = info ? number(info->leading) : none;
+	v[8] = known ? number(seen->lag) : none;
+	v[9] = known
+		   ? val_double(EX_FLOAT8, (double)(seen->lag_us / 1000) / 1e3)
+		   : val_null(EX_FLOAT8);
+	v[10] = info ? number(info->rows) : none;
+	v[11] = info ? number(info->bytes) : none;
+	v[12] =
+	    seen->heard_us == UINT64_MAX ? none : number(seen->heard_us / 1000);
+	v[13] = number(0);
+}
+
+static struct err *
 list_cluster(struct gw_session *s, struct gw_portal *p)
 {
+	struct gw_member_info *infos;
 	const struct cl_object *o;
+	uint32_t n;
 	size_t at = 0;
 
+	gw_facts_infos(s->w, p->arena, gw_facts_deadline(&p->stmt), &infos, &n);
+	TRY(gw_stmt_check(&p->stmt, p->arena));
 	while ((o = cl_each(p->env.catalog, CL_MEMBER, &at))) {
-		const struct cl_member *m = &o->u.member;
-		const struct gw_peer *peer =
-		    gw_peers_member(s->w->peers, p->env.catalog, m->id);
-		struct val *v = gw_rows_add(p->rows);
+		struct cl_member_seen seen;
 
-		v[0] = number(m->id);
-		v[1] = text(p, m->alias);
-		v[2] = text(p, m->addr);
-		v[3] = m->zone.len ? text(p, m->zone) : val_null(EX_TEXT);
-		v[4] = number(m->level);
-		v[5] = text(p, str_c(peer ? gw_peer_state(peer) : "unknown"));
-		v[6] = number(slots_led(p->env.catalog, m->id));
+		gw_facts_seen(infos, n, o->id, &seen);
+		member_row(p, &o->u.member, info_of(infos, n, o->id), &seen);
 	}
+	return NULL;
 }
 
 static struct val
@@ -305,8 +361,7 @@ gw_util_list(struct gw_session *s, struct gw_portal *p)
 		list_indexes(s, p);
 		return NULL;
 	case SQL_SHOW_CLUSTER:
-		list_cluster(s, p);
-		return NULL;
+		return list_cluster(s, p);
 	case SQL_SHOW_DATABASES:
 		list_databases(p);
 		return NULL;

@@ -694,6 +694,65 @@ on_scan_more(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
 	on_scan(c, f, scan, from);
 }
 
+/* ---- facts ---- */
+
+static void
+on_member_get(struct fake_conn *c, const struct cl_frame *f)
+{
+	struct fake_node *n = c->node;
+	struct cl_member_seen others[FAKE_NODES_MAX];
+	struct cl_member_info out = {
+	    .serving = 1, .level = 1, .leading = n->member, .rows = 10};
+
+	out.others = others;
+	for (uint32_t m = 1; m <= n->store->n_nodes; m++)
+		if (m != n->member)
+			others[out.n_others++] =
+			    (struct cl_member_seen){.member = m,
+				.heard_us = 1000u * n->member,
+				.follows = 1,
+				.lag = n->member * 100 + m,
+				.lag_us = 2000000};
+	conn_send(c, f->request, CL_MSG_MEMBER_INFO, &out);
+}
+
+/* The slots of the default placement that it leads, two per page. */
+static void
+on_groups_get(struct fake_conn *c, const struct cl_frame *f,
+    const struct cl_groups_get *m)
+{
+	struct fake_node *n = c->node;
+	const struct cl_placement *p =
+	    cl_catalog_placement(n->store->catalog, CL_PLACEMENT_DEFAULT);
+	struct cl_group_info list[2];
+	struct cl_groups out = {.groups = list};
+	uint32_t slot = m->placement == p->id ? m->slot : 0;
+
+	for (; slot < p->n_slots; slot++) {
+		if (leader_of(n->store, p->id, (uint16_t)slot,
+			&p->slots[slot]) != n->member)
+			continue;
+		if (out.n_groups == 2) {
+			out.more = 1;
+			out.next_placement = p->id;
+			out.next_slot = (uint16_t)slot;
+			break;
+		}
+		list[out.n_groups++] =
+		    (struct cl_group_info){.placement = p->id,
+			.slot = (uint16_t)slot,
+			.epoch = p->slots[slot].epoch,
+			.round = 7,
+			.last = 20,
+			.commit = 19,
+			.applied = 18,
+			.least = 9,
+			.lag_us = 5000,
+			.incomplete = 1};
+	}
+	conn_send(c, f->request, CL_MSG_GROUPS, &out);
+}
+
 static void
 on_request(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
     const void *m)
@@ -719,6 +778,12 @@ on_request(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
 		break;
 	case CL_MSG_SCAN_MORE:
 		on_scan_more(c, f, a, m);
+		break;
+	case CL_MSG_MEMBER_GET:
+		on_member_get(c, f);
+		break;
+	case CL_MSG_GROUPS_GET:
+		on_groups_get(c, f, m);
 		break;
 	case CL_MSG_STATUS_GET:
 		conn_send(c, f->request, CL_MSG_STATUS, &status);

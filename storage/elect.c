@@ -586,8 +586,11 @@ st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
 			return refuse(out, why, 0);
 		if (!may_serve(n, gid, &why))
 			return refuse(out, why, 0);
+		/* Cut off from the others, it could only wait: they are asked. */
 		if (g->state == ST_GROUP_LEADING)
-			return g;
+			return st_group_heard(g)
+				   ? g
+				   : refuse(out, CL_REFUSE_LEADER, 0);
 		if (known_leader(g))
 			return refuse(out, CL_REFUSE_LEADER, g->leader);
 		if (!st_group_complete(g) || g->resync.deaf ||
@@ -624,7 +627,7 @@ leads_now(struct st_node *n, struct st_gid gid)
 	const struct st_group *g = st_group_find(n, gid.placement, gid.slot);
 
 	return g && g->state == ST_GROUP_LEADING && g->gid.epoch == gid.epoch &&
-	       n->state <= ST_NODE_SERVING;
+	       st_group_heard(g) && n->state <= ST_NODE_SERVING;
 }
 
 static void

@@ -17,6 +17,8 @@
 /* A leader with work that hears from no majority for this long leaves those who
  * wait to ask elsewhere. */
 #define QUIET_US 2000000u
+/* And one that hears from no majority for this long takes no new work. */
+#define SILENT_US 1000000u
 /* A sender of heartbeats that had no answer for this long is not followed. */
 #define DEAF_US 1500000u
 /* Between two looks at what the gauges show. */
@@ -449,6 +451,22 @@ answers(const struct st_link *l, uint64_t now)
 {
 	return l->answered_us &&
 	       now < l->answered_us + ALIVE_BEATS * l->node->conf.beat_us;
+}
+
+bool
+st_group_heard(const struct st_group *g)
+{
+	uint64_t now = world_mono_us(g->node->world);
+	uint32_t n = 1;
+
+	for (uint32_t i = 0; i < g->n_peers; i++) {
+		const struct st_link *l = g->peers[i].link;
+		uint64_t last = l->answered_us ? l->answered_us : l->since_us;
+
+		/* Who was not asked yet may be there. */
+		n += !g->peers[i].learner && (!last || now < last + SILENT_US);
+	}
+	return n * 2 > g->n_members;
 }
 
 /* A leader with work under way that no majority answers. */

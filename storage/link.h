@@ -61,6 +61,8 @@ struct st_link *st_link_get(struct st_node *n, uint32_t member);
 struct str st_link_addr(const struct st_node *n, uint32_t member);
 /* Heard of within a few beats? */
 bool st_link_alive(struct st_node *n, uint32_t member);
+/* Has a majority answered the leader's heartbeats of late? */
+bool st_group_heard(const struct st_group *g);
 /* Its process, as an answer of it says: a new one has forgotten what it
  * acknowledged. */
 void st_link_incarnation(struct st_link *l, uint32_t incarnation);

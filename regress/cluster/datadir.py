@@ -101,6 +101,36 @@ def a_damaged_log_is_refused_and_named():
     node.start()
 
 
+def acknowledge(first, n=200):
+    """Rows that the cluster must have from now on."""
+    cluster.query("create table if not exists kept (id int primary key)")
+    cluster.query("insert into kept values " + ", ".join(
+        "(%d)" % i for i in range(first, first + n)))
+
+
+def every_row(n):
+    cluster.wait_works()
+    equal(cluster.query("select count(*) from kept"), [(n,)])
+
+
+@claim
+def a_node_whose_directory_was_emptied_does_not_vote_as_who_it_was():
+    cluster.query("drop table if exists kept")
+    acknowledge(0)
+    node = cluster.nodes[2]
+    node.kill()
+    data = node.option("dir")
+    os.rename(data, data + ".kept")
+    try:
+        status, said = node.run(seconds=60)
+        check(status != 0, "it serves under its old address:", said)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+        os.rename(data + ".kept", data)
+    node.start()
+    every_row(200)
+
+
 @claim
 def a_gateway_with_another_key_is_refused():
     key = tempfile.NamedTemporaryFile("w", prefix="skaidb-key.")
@@ -145,8 +175,11 @@ def a_key_file_that_others_can_read_or_that_is_none_is_refused():
 
 @claim
 def a_node_of_another_cluster_is_not_taken_for_ours():
-    mine = cluster.nodes[1]
-    with Cluster(nodes=3, gateways=1) as other:
+    one_copy = ("--replication", "1")
+    with Cluster(nodes=3, gateways=1, options=one_copy) as ours, \
+            Cluster(nodes=3, gateways=1, options=one_copy) as other:
+        ours.wait_works()
+        mine = ours.nodes[1]
         other.wait_works()
         theirs = other.nodes[1]
         theirs.terminate()
@@ -160,12 +193,12 @@ def a_node_of_another_cluster_is_not_taken_for_ours():
         try:
             wait_for(lambda: "another cluster" in open(log.name).read(), 20,
                      "it says that this is another cluster")
-            check(not cluster.works(), "its slots are served by a stranger")
+            check(not ours.works(), "its slots are served by a stranger")
         finally:
             stranger.terminate()
             stranger.wait()
             mine.start()
-        cluster.wait_works()
+        ours.wait_works()
         theirs.start()
         other.wait_works()
         equal(other.query("select count(*) from works where n <> 1"), [(0,)])

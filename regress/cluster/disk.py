@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """A node whose disk fills up: it refuses writes with 53100 before the engine
 could fail, goes on reading, loses nothing, and takes writes again when there
-is room.  The disk is a small tmpfs, so this takes root."""
+is room; with three copies, nobody waits for it.  The disk is a small tmpfs, so this
+takes root."""
 import os
 import subprocess
 import sys
@@ -48,6 +49,12 @@ class Disk:
         subprocess.run(["rm", "-rf", self.dir])
 
 
+def alone(disk):
+    """Three nodes with a copy each of a third of the rows."""
+    return Cluster(nodes=3, gateways=1, dir=disk.dir,
+                   options=("--replication", "1"))
+
+
 def code(cluster, sql, args=None):
     """The SQLSTATE of a statement, None when it works."""
     try:
@@ -65,7 +72,7 @@ def write_all_slots(cluster, first):
 
 @claim
 def a_full_disk_refuses_writes_and_takes_them_again():
-    with Disk(256) as disk, Cluster(nodes=3, gateways=1, dir=disk.dir) as c:
+    with Disk(256) as disk, alone(disk) as c:
         c.wait_works()
         c.query("create table fill (id int primary key, t text)")
         equal(write_all_slots(c, 0), {None})
@@ -88,7 +95,7 @@ def a_full_disk_refuses_writes_and_takes_them_again():
 
 @claim
 def a_disk_filled_by_rows_keeps_all_that_were_acknowledged():
-    with Disk(160) as disk, Cluster(nodes=3, gateways=1, dir=disk.dir) as c:
+    with Disk(160) as disk, alone(disk) as c:
         c.wait_works()
         c.query("create table fill (id int primary key, t text)")
         acked, seen, i = set(), None, 0
@@ -113,7 +120,7 @@ def a_disk_filled_by_rows_keeps_all_that_were_acknowledged():
 
 @claim
 def a_disk_without_a_byte_left_loses_nothing():
-    with Disk(256) as disk, Cluster(nodes=3, gateways=1, dir=disk.dir) as c:
+    with Disk(256) as disk, alone(disk) as c:
         c.wait_works()
         load = Workload(c)
         load.wait_more(100)
@@ -127,6 +134,24 @@ def a_disk_without_a_byte_left_loses_nothing():
         load.wait_all_writers()
         load.stop()
         load.verify()
+
+
+@claim
+def a_full_disk_of_three_copies_loses_nothing():
+    with Disk(256) as disk, Cluster(nodes=3, gateways=2, dir=disk.dir) as c:
+        c.wait_works()
+        load = Workload(c, timeout="10s")
+        load.wait_more(100)
+        load.outage("before")
+        disk.fill(leave=4 << 20)
+        load.wait_more(200)
+        load.wait_all_writers()
+        load.outage("a full disk", 15)
+        check(c.nodes[1].alive(), "the node ended")
+        disk.give_back()
+        load.wait_all_writers()
+        load.stop()
+        load.verify_copies()
 
 
 if os.getuid() != 0:

@@ -3,6 +3,7 @@ kill, pause and start again with the same command line; and a workload that
 remembers what was acknowledged."""
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -22,6 +23,8 @@ from claims import Failed, check, equal, wait_for  # noqa: E402
 import psycopg2  # noqa: E402
 
 START = os.path.join(TOP, "contrib", "start")
+# What contrib/check --long sets: more and longer rounds.
+LONG = os.environ.get("SKAIDB_LONG") == "1"
 
 
 def free_ports(n=40):
@@ -38,14 +41,26 @@ def free_ports(n=40):
             pass
 
 
-class Process:
-    """A program that runs, or ran, under a pid file."""
+def program(name):
+    """Where the build keeps it."""
+    return os.path.join(os.environ.get("SKAIDB_BUILD") or
+                        os.path.join(TOP, "build"),
+                        os.environ.get("SKAIDB_VARIANT", "release"),
+                        name.replace("skaidb-", ""), name)
 
-    def __init__(self, pid_file):
-        self.pid_file = pid_file
+
+class Process:
+    """A program that runs, or ran, under a pid file; or with a command line
+    here, that is to be started (by way of another one, prefix)."""
+
+    def __init__(self, pid_file, argv=None, prefix=()):
+        self.pid_file, self.prefix = pid_file, list(prefix)
         self.name = os.path.basename(pid_file)[:-4]
         self.log = pid_file[:-4] + ".log"
-        self.child = None
+        self.child = self.pid = None
+        if argv:
+            self.argv = list(argv)
+            return
         self.pid = int(open(pid_file).read())
         with open("/proc/%d/cmdline" % self.pid, "rb") as f:
             self.argv = [a.decode() for a in f.read().split(b"\0")[:-1]]
@@ -57,6 +72,8 @@ class Process:
     def alive(self):
         if self.child:
             return self.child.poll() is None
+        if self.pid is None:
+            return False
         try:
             with open("/proc/%d/stat" % self.pid) as f:
                 return f.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -87,10 +104,13 @@ class Process:
     def start(self, *more):
         """The same command line again (and more); does not wait."""
         check(not self.alive(), self.name, "is running")
+        argv = self.prefix + self.argv + list(more)
+        # A cluster is formed once.
+        self.argv = [a for a in self.argv if a != "--init"]
         with open(self.log, "ab") as log:
             self.child = subprocess.Popen(
-                self.argv + list(more), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True)
+                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
         self.pid = self.child.pid
         with open(self.pid_file, "w") as f:
             f.write("%d\n" % self.pid)
@@ -202,10 +222,23 @@ class Cluster:
     def show_logs(self):
         for name in sorted(os.listdir(self.dir)):
             if name.endswith(".log"):
-                with open(os.path.join(self.dir, name), "rb") as f:
-                    lines = f.read().decode(errors="replace").splitlines()
                 print("-- %s" % name)
-                print("\n".join(lines[-15:]))
+                print("\n".join(self.log_lines(name)[-15:]))
+
+    def log_lines(self, name):
+        with open(os.path.join(self.dir, name), "rb") as f:
+            return f.read().decode(errors="replace").splitlines()
+
+    def quiet_logs(self, *expected):
+        """No program has logged an error, or said anything that is not a line
+        of the log, but for lines with one of these words."""
+        for name in sorted(os.listdir(self.dir)):
+            if not name.endswith(".log"):
+                continue
+            bad = [x for x in self.log_lines(name)
+                   if (" level=" not in x or " level=error " in x)
+                   and not any(w in x for w in expected)]
+            check(not bad, name, "has", len(bad), "such lines:", bad[:5])
 
     def connect(self, gateway=0, **more):
         c = psycopg2.connect(
@@ -222,6 +255,16 @@ class Cluster:
             return cur.fetchall() if cur.description else cur.rowcount
         finally:
             c.close()
+
+    def wait_voters(self, n):
+        """Until so many nodes have a vote about the catalog: members get one
+        after they joined, one by one."""
+        said = " n=%d " % n
+        wait_for(lambda: any("event=voters" in x and said in x
+                             for name in os.listdir(self.dir)
+                             if name.endswith(".log")
+                             for x in self.log_lines(name)), 60,
+                 "the catalog has %d voters" % n)
 
     def works(self, gateway=0):
         """Whether every slot can be read and written, through a gateway."""
@@ -243,6 +286,59 @@ class Cluster:
         finally:
             c.close()
 
+    def leader(self, sql, gateway=0):
+        """The node that answers the last request of a statement."""
+        c = self.connect(gateway)
+        try:
+            cur = c.cursor()
+            cur.execute("set skaidb.trace = on")
+            cur.execute(sql)
+            for n in reversed(c.notices):
+                m = re.search(r"trace: \w+ (?:to|of|at|from) node (\d+)", n)
+                if m:
+                    return self.nodes[int(m[1]) - 1]
+            raise Failed("no trace of %s: %s" % (sql, c.notices))
+        finally:
+            c.close()
+
+    def rows(self, table, consistency, gateway=0):
+        c = self.connect(gateway, options="-c statement_timeout=20s")
+        try:
+            cur = c.cursor()
+            cur.execute("set consistency " + consistency)
+            cur.execute("select * from " + table)
+            return sorted(cur.fetchall())
+        finally:
+            c.close()
+
+    def same_copies(self, tables, times=8):
+        """What all members have applied reads the same from every one: ONE
+        begins with a member by chance, so ask several times."""
+        for t in tables:
+            want = self.rows(t, "all")
+            for i in range(times):
+                got = self.rows(t, "one", i % len(self.gateways))
+                check(got == want, "a copy of", t, "lacks",
+                      sorted(set(want) - set(got))[:5], "has",
+                      sorted(set(got) - set(want))[:5])
+
+    def each_copy(self, tables):
+        """The same, surely of each node: the others are paused meanwhile."""
+        want = {t: self.rows(t, "all") for t in tables}
+        for node in self.nodes:
+            others = [n for n in self.nodes if n is not node]
+            for n in others:
+                n.pause()
+            try:
+                for t in tables:
+                    got = self.rows(t, "one")
+                    check(got == want[t], node.name, "differs in", t, ":",
+                          sorted(set(got) ^ set(want[t]))[:5])
+            finally:
+                for n in others:
+                    n.resume()
+        self.wait_works()
+
     def wait_works(self, seconds=60):
         for g in range(len(self.gateways)):
             wait_for(lambda: self.works(g), seconds,
@@ -252,23 +348,61 @@ class Cluster:
 # ---- the workload ----
 
 # After these nothing of the statement was or will be done.
-DEFINITE = {"57P03", "40001", "53100", "53200", "53300", "0A000"}
+DEFINITE = {"57P03", "40001", "53100", "53200", "53300", "0A000", "57014"}
+# What a lost connection or gateway looks like.
+GONE = {None, "57P01", "08006", "08007"}
+COUNTERS = 5
 
 
-class Writer(threading.Thread):
-    """Inserts (writer, seq) and counts up, through one gateway after another,
-    until told to stop; never sends the same seq twice."""
+class Tally(threading.Thread):
+    """What one writer was told of its inserts (writer, seq), no seq of which is
+    ever sent twice, and of its counter."""
 
-    def __init__(self, cluster, number, timeout):
+    def __init__(self, load, number):
         super().__init__(daemon=True)
-        self.cluster, self.number = cluster, number
-        self.options = "-c statement_timeout=" + timeout
+        self.load, self.number = load, number
+        # Some tables cannot refuse a row that comes twice.
+        self.table = "load" if number % 2 else "blind"
+        self.counter = number % COUNTERS
         self.acked, self.unknown, self.refused = set(), set(), set()
         self.counted = self.counted_unknown = 0
-        self.codes = {}
-        self.over = False
+        self.codes, self.said = {}, {}
         self.broken = None
         self.last_ack = time.monotonic()
+        self.longest = 0  # between two acknowledgements
+
+    def inserted(self, seq):
+        now = time.monotonic()
+        self.acked.add(seq)
+        self.longest = max(self.longest, now - self.last_ack)
+        self.last_ack = now
+
+    def not_inserted(self, seq, code, why):
+        self.saw(code, why)
+        (self.refused if code in DEFINITE else self.unknown).add(seq)
+
+    def counted_to(self, n):
+        self.counted += 1
+        self.load.counters.reached(self.counter, n)
+
+    def not_counted(self, code, why):
+        self.saw(code, why)
+        if code not in DEFINITE:
+            self.counted_unknown += 1
+
+    def saw(self, code, why):
+        self.codes[code] = self.codes.get(code, 0) + 1
+        self.said[code] = str(why).strip()
+
+
+class Writer(Tally):
+    """Inserts and counts up, through one gateway after another, until told to
+    stop."""
+
+    def __init__(self, load, number):
+        super().__init__(load, number)
+        self.cluster, self.over = load.cluster, False
+        self.options = "-c statement_timeout=" + load.timeout
 
     def run(self):
         try:
@@ -291,51 +425,93 @@ class Writer(threading.Thread):
 
     def write(self, c, seq):
         cur = c.cursor()
-        # Some tables cannot refuse a row that comes twice.
-        table = "load" if self.number % 2 else "blind"
         while not self.over:
             seq += 1
-            if not self.insert(cur, table, seq) or not self.count(cur):
+            if not self.insert(cur, seq) or not self.count(cur):
                 return seq
         return seq
 
-    def insert(self, cur, table, seq):
+    def insert(self, cur, seq):
         """False when the connection is of no more use."""
         try:
-            cur.execute("insert into %s values (%%s, %%s, %%s)" % table,
+            cur.execute("insert into %s values (%%s, %%s, %%s)" % self.table,
                         (self.number, seq, "x" * 100))
-            self.acked.add(seq)
-            self.last_ack = time.monotonic()
+            self.inserted(seq)
             return True
         except psycopg2.Error as e:
-            self.saw(e)
-            if e.pgcode in DEFINITE:
-                self.refused.add(seq)
-            else:
-                self.unknown.add(seq)
+            self.not_inserted(seq, e.pgcode, e)
             return not cur.connection.closed
 
     def count(self, cur):
         try:
-            cur.execute("update counter set n = n + 1 where id = %s",
-                        (self.number % 5,))
-            self.counted += cur.rowcount
+            cur.execute("update counter set n = n + 1 where id = %s "
+                        "returning n", (self.counter,))
+            self.counted_to(cur.fetchone()[0])
             return True
         except psycopg2.Error as e:
-            self.saw(e)
-            if e.pgcode not in DEFINITE:
-                self.counted_unknown += 1
+            self.not_counted(e.pgcode, e)
             return not cur.connection.closed
 
-    def saw(self, e):
-        self.codes[e.pgcode] = self.codes.get(e.pgcode, 0) + 1
+
+class Counters:
+    """The highest value that anybody was told of each counter."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.known = [0] * COUNTERS
+
+    def reached(self, k, n):
+        with self.lock:
+            self.known[k] = max(self.known[k], n)
+
+
+class Watcher(threading.Thread):
+    """Reads counters through all gateways in turn: none is ever below what was
+    known, to anybody, before the read began."""
+
+    def __init__(self, load, number):
+        super().__init__(daemon=True)
+        self.load, self.number = load, number
+        self.over, self.broken, self.reads = False, None, 0
+        self.stale = []
+
+    def run(self):
+        try:
+            links = {}
+            i = self.number
+            while not self.over:
+                i += 1
+                self.look(links, i % len(self.load.cluster.gateways),
+                          i % COUNTERS)
+        except Exception as e:
+            self.broken = e
+
+    def look(self, links, gateway, k):
+        try:
+            if gateway not in links or links[gateway].closed:
+                links[gateway] = self.load.cluster.connect(
+                    gateway, options="-c statement_timeout=2s")
+            cur = links[gateway].cursor()
+            known = self.load.counters.known[k]
+            cur.execute("select n from counter where id = %s", (k,))
+            n = cur.fetchone()[0]
+        except psycopg2.Error:
+            time.sleep(0.02)
+            return
+        self.reads += 1
+        if n < known:
+            self.stale.append("counter %d was %d after %d, gateway %d" %
+                              (k, n, known, gateway + 1))
+        self.load.counters.reached(k, n)
 
 
 class Workload:
     """Writers under way; stop() and then verify() what is there."""
 
-    def __init__(self, cluster, writers=10, timeout="4s"):
-        self.cluster = cluster
+    def __init__(self, cluster, writers=10, timeout="4s", watchers=2,
+                 others=()):
+        self.cluster, self.timeout = cluster, timeout
+        self.counters = Counters()
         c = cluster.connect()
         cur = c.cursor()
         for t in ("load", "blind", "counter"):
@@ -344,13 +520,16 @@ class Workload:
                     "primary key (w, s))")
         cur.execute("create table blind (w int, s int, t text)")
         cur.execute("create table counter (id int primary key, n bigint)")
-        cur.execute("insert into counter values (0, 0), (1, 0), (2, 0), "
-                    "(3, 0), (4, 0)")
+        cur.execute("insert into counter values " +
+                    ", ".join("(%d, 0)" % k for k in range(COUNTERS)))
         c.close()
-        self.writers = [Writer(cluster, i, timeout)
-                        for i in range(writers)]
-        for w in self.writers:
-            w.start()
+        self.writers = [Writer(self, i) for i in range(writers)]
+        # Writers of another kind, numbered after these.
+        self.writers += [kind(self, writers + i)
+                         for i, kind in enumerate(others)]
+        self.watchers = [Watcher(self, i) for i in range(watchers)]
+        for t in self.writers + self.watchers:
+            t.start()
 
     def acked(self):
         return sum(len(w.acked) for w in self.writers)
@@ -368,6 +547,15 @@ class Workload:
         wait_for(lambda: all(w.last_ack > now for w in self.writers), seconds,
                  "every writer goes on")
 
+    def outage(self, what, bound=10):
+        """The longest that any writer waited for an acknowledgement since the
+        last such call: told, and bounded."""
+        longest = max(w.longest for w in self.writers)
+        for w in self.writers:
+            w.longest = 0
+        print("   %s: no writer waited longer than %.1f s" % (what, longest))
+        check(longest < bound, what, ": a writer waited", longest, "s")
+
     def codes(self):
         all = {}
         for w in self.writers:
@@ -375,24 +563,30 @@ class Workload:
                 all[k] = all.get(k, 0) + v
         return all
 
+    def only(self, *codes):
+        """Clients saw no other errors than these."""
+        other = {k: v for k, v in self.codes().items() if k not in codes}
+        check(not other, "clients saw", other, [
+            w.said[k] for w in self.writers for k in other if k in w.said][:3])
+
     def stop(self):
-        for w in self.writers:
-            w.over = True
-        for w in self.writers:
-            w.join(60)
-            check(not w.is_alive(), "a statement hangs")
-            if w.broken:
-                raise w.broken
+        for t in self.writers + self.watchers:
+            t.over = True
+        for t in self.writers + self.watchers:
+            t.join(60)
+            check(not t.is_alive(), "a statement hangs")
+            if t.broken:
+                raise t.broken
 
     def verify(self, gateway=0):
         """Every acknowledged row once, none that was surely refused, counters
-        within what is known."""
-        for table, odd in (("load", 1), ("blind", 0)):
+        within what is known, no stale read."""
+        for table in ("load", "blind"):
             got = self.cluster.query("select w, s from " + table,
                                      gateway=gateway)
             rows = set(got)
             equal(len(got), len(rows), "rows that are there twice in " + table)
-            mine = [w for w in self.writers if w.number % 2 == odd]
+            mine = [w for w in self.writers if w.table == table]
             acked = {(w.number, s) for w in mine for s in w.acked}
             unknown = {(w.number, s) for w in mine for s in w.unknown}
             check(not acked - rows, "lost, though acknowledged, in", table,
@@ -402,11 +596,21 @@ class Workload:
                   table, ":", sorted(rows - acked - unknown)[:5])
         for k, n in self.cluster.query("select id, n from counter",
                                        gateway=gateway):
-            mine = [w for w in self.writers if w.number % 5 == k]
+            mine = [w for w in self.writers if w.counter == k]
             low = sum(w.counted for w in mine)
             high = low + sum(w.counted_unknown for w in mine)
             check(low <= n <= high, "counter %d is %d, should be in %d..%d" %
                   (k, n, low, high))
-        print("   %d rows acknowledged, %d unknown, %d refused; errors %s" % (
-            self.acked(), sum(len(w.unknown) for w in self.writers),
-            sum(len(w.refused) for w in self.writers), self.codes()))
+        check("23505" not in self.codes(), "a row came before it was sent")
+        stale = [s for w in self.watchers for s in w.stale]
+        check(not stale, len(stale), "stale reads:", stale[:5])
+        print("   %d rows acknowledged, %d unknown, %d refused, %d reads; "
+              "errors %s" % (
+                  self.acked(), sum(len(w.unknown) for w in self.writers),
+                  sum(len(w.refused) for w in self.writers),
+                  sum(w.reads for w in self.watchers), self.codes()))
+
+    def verify_copies(self):
+        self.verify()
+        self.verify(gateway=len(self.cluster.gateways) - 1)
+        self.cluster.same_copies(("load", "blind", "counter"))

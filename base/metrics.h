@@ -23,8 +23,8 @@ void metric_time(enum metric m, uint64_t us);
 void metric_set_member(enum metric m, uint32_t member, int64_t v);
 /* PEAK: raises the highest value seen. */
 void metric_peak(enum metric m, uint64_t v);
-/* Sum over threads (PEAK: the highest; HISTOGRAM: how many values; BY_MEMBER: 0).
- */
+/* Sum over threads (PEAK: the highest; HISTOGRAM: how many values; BY_MEMBER:
+ * 0). */
 uint64_t metric_total(enum metric m);
 /* Prometheus text format 0.0.4. */
 void metrics_print(struct buf *out);

@@ -392,6 +392,16 @@ is_pausing(const struct st_group *g)
 	       world_mono_us(g->node->world) < g->node->vote_after_us;
 }
 
+/* What a candidate's log is held against. An incomplete copy has acknowledged
+ * nothing since its state was adopted, so that nobody has counted on what came
+ * after; held against that, a complete copy could be kept from leading for
+ * ever. */
+static struct st_place
+acknowledged_log(const struct st_group *g)
+{
+	return g->incomplete ? g->resync.place : st_group_log(g);
+}
+
 struct err *
 st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
     const struct cl_vote *m, struct cl_voted *out)
@@ -422,7 +432,7 @@ st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
 		cond_broadcast(&g->changed);
 	}
 	v = (struct st_voter){.promise = g->promise,
-	    .log = st_group_log(g),
+	    .log = acknowledged_log(g),
 	    .pausing = is_pausing(g),
 	    .granting = is_bound(g, &ask.ballot)};
 	if (st_ballot_cmp(&g->promise, &ask.ballot) == 0) {

@@ -96,6 +96,7 @@ struct st_resync {
 	bool again;       /* entries between copy and log are gone: once more */
 	bool deaf;        /* its log is about to be replaced */
 	bool running;
+	struct st_place place; /* begun: nothing above it was acknowledged */
 	uint64_t behind;  /* the leader has no entries up to here */
 	uint32_t asked;   /* how many members, to ask another one each time */
 	uint32_t hint;    /* who leads, as another member said; 0: nobody did */

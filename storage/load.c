@@ -187,6 +187,8 @@ take_pass(struct st_group *g, struct arena *a, const struct load *l)
 		return ERR(a, ERRCODE_DATA_CORRUPTED,
 		    "the record of a resync of slot %u is malformed",
 		    g->gid.slot);
+	if (g->incomplete)
+		g->resync.place = (struct st_place){pass.ballot, pass.begun};
 	return NULL;
 }
 

@@ -8,6 +8,7 @@ void
 st_pass_put(struct buf *b, const struct st_pass *p)
 {
 	buf_u8(b, FORMAT);
+	st_ballot_put(b, &p->ballot);
 	buf_le64(b, p->begun);
 	buf_varint(b, p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -25,6 +26,7 @@ st_pass_get(struct str bytes, struct st_pass *p)
 	memset(p, 0, sizeof *p);
 	if (cur_u8(&c) != FORMAT)
 		return false;
+	p->ballot = st_ballot_get(&c);
 	p->begun = cur_le64(&c);
 	n = cur_varint(&c);
 	if (n > ST_RANGES_MAX)

@@ -17,9 +17,11 @@ struct st_range {
 	uint64_t index;  /* of its content; 0: below what is applied here */
 };
 
-/* Format 1: format, index, count (varint), each: key (text), index (varint). */
+/* Format 1: format, ballot, index, count (varint), each: key (text), index
+ * (varint). */
 struct st_pass {
-	uint64_t begun; /* index of the state that it began with */
+	struct st_ballot ballot; /* of the entry up to which */
+	uint64_t begun;          /* the state was that it began with */
 	uint32_t n;
 	struct st_range ranges[ST_RANGES_MAX];
 };

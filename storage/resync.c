@@ -259,7 +259,8 @@ del_counts(struct kv *kv, struct state *s)
 static void
 put_group(struct kv *kv, struct state *s)
 {
-	const struct st_pass pass = {.begun = s->record.applied};
+	const struct st_pass pass = {
+	    .ballot = s->record.ballot, .begun = s->record.applied};
 	struct buf key, value;
 
 	buf_init(&key, s->arena);
@@ -383,6 +384,8 @@ adopt(struct pull *p, struct state *s)
 			note_incomplete(g, true);
 		g->resync.begun = true;
 		g->resync.again = false;
+		g->resync.place =
+		    (struct st_place){s->record.ballot, s->record.applied};
 		e = adopt_memory(g, s);
 		ASSERT(!e); /* is_sound */
 		/* What was promised may be less than what is adopted. */
@@ -647,6 +650,10 @@ take_page(struct pull *p, struct st_scratch *s, struct str after)
 	m.applied = g->applied;
 	x.page = ask(p, p->arena, &m);
 	x.catalog = st_catalog_pin(p->node, p->arena);
+	/* Time for entries to come between, which is seldom in so short a
+	 * while. */
+	if (mutate("resync_page_any_index"))
+		wait_applied(g);
 	if (x.page)
 		going = install(p, &x);
 	if (!mutate("resync_page_any_index"))

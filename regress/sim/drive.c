@@ -629,6 +629,7 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	if (r->opts.scenario->log_retention)
 		fc->log_retention = r->opts.scenario->log_retention;
 	fc->scrub_us = r->opts.scenario->scrub_us;
+	fc->resync_rate = r->opts.scenario->resync_rate;
 	if (r->opts.gateways)
 		fc->gateways = r->opts.gateways;
 }

@@ -46,6 +46,7 @@ struct scenario {
 	uint64_t tombstone_age_us; /* in the mean; 0 = 10 s */
 	uint64_t log_retention;    /* 0 = by the seed */
 	uint64_t scrub_us;         /* between two; 0 = an hour */
+	uint64_t resync_rate;      /* bytes per second; 0 = as usual */
 	/* All run in fibers of a client. The first makes tables, and is run
 	 * by one of them before WORK. */
 	void (*setup)(struct client *c);

@@ -227,6 +227,8 @@ boot_node(void *arg, struct world *w)
 	c.resync_page = (uint32_t)n->fleet->conf.page_bytes;
 	if (n->fleet->conf.scrub_us)
 		c.scrub_interval_us = n->fleet->conf.scrub_us;
+	if (n->fleet->conf.resync_rate)
+		c.resync_rate = n->fleet->conf.resync_rate;
 	c.observer = n->observer;
 	c.init_if_empty = n->index == 0 && n->wiped == 0;
 	c.join = c.init_if_empty ? "" : n->others;

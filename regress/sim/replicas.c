@@ -5,6 +5,7 @@
 
 #include "cluster/catalog.h"
 #include "cluster/row.h"
+#include "storage/ids.h"
 #include "storage/node.h"
 
 /* ---- the catalog, as the disks have it ---- */
@@ -155,6 +156,67 @@ slot_differs(const struct fleet *f, struct arena *a, const struct slot *s)
 	return NULL;
 }
 
+/* What of a group is not rows: kept results, schema versions. */
+static void
+digest_state(struct digest *d, const struct fleet_node *n, struct arena *a,
+    struct st_gid gid)
+{
+	static const char letters[] = {'S', 'V'};
+
+	*d = (struct digest){.rows = 0};
+	for (size_t i = 0; i < sizeof letters; i++) {
+		struct buf prefix;
+
+		buf_init(&prefix, a);
+		buf_u8(&prefix, (uint8_t)letters[i]);
+		st_gid_put(&prefix, gid);
+		d->prefix = buf_view(&prefix);
+		engine_mem_each(
+		    n->disk.disk, KV_META, d->prefix, take_row, d);
+	}
+}
+
+static const char *
+state_differs(const struct fleet *f, struct arena *a, struct st_gid gid,
+    const struct cl_slot_map *map)
+{
+	const struct fleet_node *first = NULL;
+	struct digest d0 = {.rows = 0}, d;
+
+	for (unsigned i = 0; i < map->n; i++) {
+		const struct fleet_node *n = node_of(f, map->members[i]);
+
+		if (!n)
+			continue;
+		digest_state(first ? &d : &d0, n, a, gid);
+		if (first && (d.rows != d0.rows || d.hash != d0.hash))
+			return arena_printf(a,
+			    "placement %u, slot %u: results and schema "
+			    "versions of node-%u and node-%u differ",
+			    gid.placement, gid.slot, first->index + 1,
+			    n->index + 1);
+		first = first ? first : n;
+	}
+	return NULL;
+}
+
+static const char *
+states_differ(
+    const struct fleet *f, struct arena *a, const struct cl_object *o)
+{
+	const struct cl_placement *p = &o->u.placement;
+
+	for (uint32_t i = 0; !o->deleted && i < p->n_slots; i++) {
+		const char *why = state_differs(f, a,
+		    (struct st_gid){o->id, (uint16_t)i, p->slots[i].epoch},
+		    &p->slots[i]);
+
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
 static const char *
 table_differs(const struct fleet *f, struct view *v, struct arena *a,
     uint32_t table, uint32_t placement)
@@ -191,6 +253,9 @@ replicas_differ(const struct fleet *f, struct arena *a)
 		if (v.objects[i].kind == CL_TABLE && !v.objects[i].deleted)
 			why = table_differs(f, &v, a, v.objects[i].id,
 			    v.objects[i].u.table.placement);
+	for (size_t i = 0; i < n && !why; i++)
+		if (v.objects[i].kind == CL_PLACEMENT && v.objects[i].stamp)
+			why = states_differ(f, a, &v.objects[i]);
 	return why;
 }
 

@@ -14,6 +14,7 @@
 #define STEP_US  (2 * SECOND)
 #define KEYS     24
 #define REPAIR_S 90u
+#define ROWS     1500 /* of the table that is written all over */
 
 struct resync {
 	bool damaging;    /* in this run */
@@ -28,11 +29,29 @@ resync_of(struct run *r)
 	return r->state;
 }
 
+static const char *
+many_rows(struct client *c)
+{
+	struct buf b;
+
+	buf_init(&b, c->arena);
+	buf_printf(&b, "INSERT INTO u (k, n) VALUES (0, 0)");
+	for (unsigned i = 1; i < ROWS; i++)
+		buf_printf(&b, ", (%u, 0)", i);
+	buf_printf(&b, " ON CONFLICT (k) DO UPDATE SET n = 0");
+	return buf_cstr(&b);
+}
+
 static void
 setup(struct client *c)
 {
+	struct sim_pg_result r;
+
 	resync_of(c->run)->damaging = rng_below(&c->rng, 2);
 	rows_make_table(c);
+	if (client_insist(
+		c, &r, "CREATE TABLE u (k bigint PRIMARY KEY, n bigint)"))
+		(void)client_insist(c, &r, "%s", many_rows(c));
 }
 
 /* ---- damage ---- */
@@ -146,6 +165,20 @@ disturb(struct client *c)
 		(void)take_repaired(c, &r, &out);
 }
 
+/* Anywhere, so that pages under way are of rows that change. Their values are
+ * what the copies are compared by. */
+static void
+write_anywhere(struct client *c)
+{
+	struct sim_pg_result r;
+	uint64_t started;
+
+	if (client_query(c, &r, &started,
+		"UPDATE u SET n = n + 1 WHERE k = %" PRIu64,
+		rng_below(&c->rng, ROWS)))
+		client_expect_fair(c, &r);
+}
+
 static void
 work(struct client *c)
 {
@@ -154,6 +187,8 @@ work(struct client *c)
 
 	if (c->index == 1)
 		disturb(c);
+	else if (c->index > 3)
+		write_anywhere(c);
 	else
 		rows_do(c,
 		    kinds[rng_below(&c->rng, sizeof kinds / sizeof *kinds)],
@@ -208,12 +243,13 @@ check(struct client *c)
 const struct scenario scenario_resync = {
     .name = "resync",
     .claim = "copies that were left behind, or damaged, become equal",
-    .clients = 6,
+    .clients = 9,
     .faults = CHAOS_TAKEOVER | CHAOS_NODE_KILL,
     .faults_not = CHAOS_APART | CHAOS_DISK_LOSS | CHAOS_HOUR,
-    .think_us = 20000,
+    .think_us = 10000,
     .replication = 3,
     .log_retention = 2048,
+    .resync_rate = 100000,
     .scrub_us = 5 * SECOND,
     .setup = setup,
     .work = work,

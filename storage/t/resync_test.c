@@ -18,11 +18,13 @@ static const struct st_gid gid = {1, 2, 3};
 static void
 a_pass_is_what_it_was(void)
 {
-	static const uint8_t golden[] = {
-	    1, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 'b', 0, 2, 'c', 'd', 9};
+	static const uint8_t golden[] = {1, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0,
+	    8, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 'b', 0, 2, 'c', 'd', 9};
 	struct arena *a = arena_new(NULL, "pass");
-	struct st_pass p = {
-	    .begun = 5, .n = 2, .ranges = {{STR("b"), 0}, {STR("cd"), 9}}};
+	struct st_pass p = {.ballot = {6, 7, 8},
+	    .begun = 5,
+	    .n = 2,
+	    .ranges = {{STR("b"), 0}, {STR("cd"), 9}}};
 	struct st_pass out;
 	struct buf b;
 
@@ -30,7 +32,8 @@ a_pass_is_what_it_was(void)
 	st_pass_put(&b, &p);
 	CHECK(str_eq(buf_view(&b), str_of(golden, sizeof golden)));
 	CHECK(st_pass_get(buf_view(&b), &out));
-	CHECK(out.begun == 5 && out.n == 2 && out.ranges[1].index == 9);
+	CHECK(out.begun == 5 && out.ballot.incarnation == 8 && out.n == 2 &&
+	      out.ranges[1].index == 9);
 	CHECK(str_eq(st_pass_end(&out), STR("cd")));
 	for (size_t n = 0; n < b.len; n++)
 		CHECK(!st_pass_get(str_of(b.p, n), &out));

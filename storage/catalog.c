@@ -371,8 +371,7 @@ st_catalog_addrs(struct st_node *n, struct arena *a)
 {
 	const struct cl_placement *p =
 	    cl_catalog_placement(n->catalog.snap, CL_PLACEMENT_CATALOG);
-	const struct st_group *g =
-	    st_group_find(n, CL_PLACEMENT_CATALOG, 0);
+	const struct st_group *g = st_group_find(n, CL_PLACEMENT_CATALOG, 0);
 	uint32_t leader = g && st_group_loaded(g) ? g->leader : 0;
 	struct buf b;
 

@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "cluster/handshake.h"
 #include "storage/clock.h"
+#include "storage/life.h"
 
 #define CONN_MAGIC   0x5354434eu
 #define HELLO_MAX_US 10000000u /* from accept to the end of the handshake */
@@ -29,6 +30,8 @@ struct st_conn {
 	const char *peer;
 	uint8_t role;
 	uint32_t id;
+	uint32_t incarnation; /* of a member */
+	uint8_t life[ST_LIFE];
 	uint8_t caller_nonce[CL_NONCE];
 	uint8_t own_nonce[CL_NONCE];
 	uint32_t n_requests;
@@ -235,6 +238,11 @@ on_hello(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 	TRY(check_hello(c, a, h));
 	c->role = h->role;
 	c->id = h->id;
+	if (c->role == CL_PEER_MEMBER) {
+		TRY(st_life_check(n, a, h->id, h->incarnation, h->life));
+		c->incarnation = h->incarnation;
+		memcpy(c->life, h->life.p, ST_LIFE);
+	}
 	memcpy(c->caller_nonce, h->nonce.p, CL_NONCE);
 	world_random(n->world, c->own_nonce, CL_NONCE);
 	cl_proof(n->conf.key, 's', c->caller_nonce, c->own_nonce, proof);
@@ -245,7 +253,8 @@ on_hello(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 	    .format = CL_FORMAT,
 	    .level = CL_FEATURE_LEVEL,
 	    .nonce = str_of(c->own_nonce, CL_NONCE),
-	    .proof = str_of(proof, CL_PROOF)};
+	    .proof = str_of(proof, CL_PROOF),
+	    .life = str_of(n->life, ST_LIFE)};
 	move(c, CONN_WELCOMED);
 	net_send(n->world, c->net,
 	    st_frame(n, a, f->request, CL_FLAG_REPLY, CL_MSG_WELCOME, &w));
@@ -270,6 +279,8 @@ on_prove(struct st_conn *c, struct arena *a, const struct cl_frame *f)
 		    "All programs of a cluster need the same "
 		    "cluster.key_file.");
 	move(c, CONN_OPEN);
+	if (c->role == CL_PEER_MEMBER)
+		st_life_met(n, c->id, c->incarnation, str_of(c->life, ST_LIFE));
 	timer_clear(n->world, &c->timer);
 	net_send(n->world, c->net,
 	    st_frame(n, a, f->request, CL_FLAG_REPLY, CL_MSG_READY, &ready));

@@ -264,15 +264,15 @@ observe_elected(const struct st_group *g)
 	const struct st_observer *o = g->node->conf.observer;
 
 	if (o && o->elected)
-		o->elected(o->arg,
-		    &(struct st_observed){.member = g->node->id.member,
-			.placement = g->gid.placement,
-			.slot = g->gid.slot,
-			.epoch = g->gid.epoch,
-			.round = g->ballot.round,
-			.ballot_member = g->ballot.member,
-			.incarnation = g->ballot.incarnation,
-			.index = g->last});
+		o->elected(
+		    o->arg, &(struct st_observed){.member = g->node->id.member,
+				.placement = g->gid.placement,
+				.slot = g->gid.slot,
+				.epoch = g->gid.epoch,
+				.round = g->ballot.round,
+				.ballot_member = g->ballot.member,
+				.incarnation = g->ballot.incarnation,
+				.index = g->last});
 }
 
 /* The term's first entry: it is empty, and once it is applied so is everything
@@ -342,8 +342,8 @@ static void
 campaign(struct st_group *g)
 {
 	struct st_node *n = g->node;
-	struct st_ballot b = {g->rounds_seen + 1, n->id.member,
-	    n->id.incarnation};
+	struct st_ballot b = {
+	    g->rounds_seen + 1, n->id.member, n->id.incarnation};
 	uint64_t until = world_mono_us(n->world) + VOTE_CALL_US;
 	struct campaign *c;
 
@@ -409,8 +409,8 @@ st_vote_serve(struct st_node *n, struct arena *a, uint32_t from,
 	struct st_gid gid = {m->placement, m->slot, m->epoch};
 	struct st_vote_asked ask = {
 	    .ballot = {m->round, m->member, m->incarnation},
-	    .log = {{m->last_round, m->last_member, m->last_incarnation},
-		m->last}};
+	    .log = {
+		{m->last_round, m->last_member, m->last_incarnation}, m->last}};
 	enum cl_refusal why;
 	struct st_group *g;
 	struct st_voter v;
@@ -501,8 +501,8 @@ known_leader(struct st_group *g)
 }
 
 /* Votes of those that are not heard of are not waited for: a campaign without a
- * chance would only raise the ballot, and end the office of who leads the others
- * once they are back. */
+ * chance would only raise the ballot, and end the office of who leads the
+ * others once they are back. */
 static bool
 majority_alive(struct st_group *g)
 {
@@ -596,7 +596,8 @@ st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
 			return refuse(out, why, 0);
 		if (!may_serve(n, gid, &why))
 			return refuse(out, why, 0);
-		/* Cut off from the others, it could only wait: they are asked. */
+		/* Cut off from the others, it could only wait: they are asked.
+		 */
 		if (g->state == ST_GROUP_LEADING)
 			return st_group_heard(g)
 				   ? g

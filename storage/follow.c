@@ -77,8 +77,8 @@ cut_from(struct part *p, uint64_t index)
 }
 
 static struct err *
-take_entry(struct part *p, struct arena *a, struct str bytes, uint64_t index,
-    bool *ok)
+take_entry(
+    struct part *p, struct arena *a, struct str bytes, uint64_t index, bool *ok)
 {
 	struct st_group *g = p->group;
 	struct st_entry e;
@@ -204,8 +204,8 @@ begin_part(struct st_node *n, struct arena *a, uint32_t from, struct part *p,
 	if (gid.placement == CL_PLACEMENT_CATALOG)
 		st_catalog_learn(n);
 	g = n->state <= ST_NODE_SERVING
-		? st_group_open(n, gid, catalog,
-		      world_mono_us(n->world) + WAIT_US, &why)
+		? st_group_open(
+		      n, gid, catalog, world_mono_us(n->world) + WAIT_US, &why)
 		: NULL;
 	if (!g) {
 		answer(p, CL_APPEND_REFUSED, 0);

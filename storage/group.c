@@ -20,8 +20,8 @@ st_group_lane(struct st_gid gid)
 
 /* ---- states ---- */
 
-static const char *const state_names[] = {"closed", "loading", "following",
-    "campaigning", "elected", "leading"};
+static const char *const state_names[] = {
+    "closed", "loading", "following", "campaigning", "elected", "leading"};
 
 void
 st_group_move(struct st_group *g, enum st_group_state to)

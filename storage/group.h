@@ -6,7 +6,8 @@
  *      ^           |            ^  ^                             |
  *      +-----------+            |  +-----------------------------+
  *        damaged                |     a higher ballot            | own first
- *                               +----------- LEADING <-----------+ entry applied
+ *                               +----------- LEADING <-----------+ entry
+ * applied
  *
  * A group serves exact reads and proposals only while LEADING.  Its entries
  * pass append, flush, commit and apply one after the other; with one member the
@@ -81,7 +82,7 @@ struct st_progress {
 	uint64_t behind_us; /* ... committed then; 0: it lacks none */
 	uint64_t acked_us; /* when it was known to have acknowledged the ballot;
 			    * 0: not yet */
-	uint64_t confirm;      /* latest round that it confirmed */
+	uint64_t confirm;  /* latest round that it confirmed */
 	uint64_t confirm_sent; /* latest round that was sent */
 	struct list dirty;     /* link.dirty: there is something to send */
 	struct list news;      /* link.news: the commit index moved */
@@ -97,7 +98,7 @@ struct st_resync {
 	bool deaf;        /* its log is about to be replaced */
 	bool running;
 	struct st_place place; /* begun: nothing above it was acknowledged */
-	uint64_t behind;  /* the leader has no entries up to here */
+	uint64_t behind;       /* the leader has no entries up to here */
 	uint32_t asked;   /* how many members, to ask another one each time */
 	uint32_t hint;    /* who leads, as another member said; 0: nobody did */
 	uint32_t refused; /* who did not give, last */
@@ -137,13 +138,14 @@ struct st_group {
 	struct st_ballot last_ballot;
 	cl_stamp last_stamp;
 	uint64_t flushed;
-	uint64_t matched; /* follower: the leader's log up to here is this one */
+	uint64_t
+	    matched; /* follower: the leader's log up to here is this one */
 	uint64_t committed;
 	uint64_t applied;
 	struct st_ballot applied_ballot;
-	uint64_t durable; /* applied and flushed */
-	uint64_t trimmed; /* entries up to it are gone */
-	uint64_t keep;    /* every member has the entries up to here */
+	uint64_t durable;   /* applied and flushed */
+	uint64_t trimmed;   /* entries up to it are gone */
+	uint64_t keep;      /* every member has the entries up to here */
 	uint64_t log_bytes; /* of entries since trimmed, about */
 	cl_stamp applied_stamp;
 	cl_stamp floor;
@@ -171,10 +173,11 @@ struct st_group {
 	uint32_t n_proposals;
 
 	struct st_progress peers[CL_COPIES_MAX];
-	uint32_t n_peers; /* of the others, learners included */
+	uint32_t n_peers;  /* of the others, learners included */
 	uint64_t confirm;  /* rounds asked for */
 	uint64_t want_all; /* every member is to apply up to here */
-	uint64_t quiet_us; /* leader with work: since when no majority answers */
+	uint64_t
+	    quiet_us; /* leader with work: since when no majority answers */
 
 	struct list applied_link; /* log.applied */
 	struct list trim_link;    /* log.trims */
@@ -199,9 +202,11 @@ struct st_place st_group_log(const struct st_group *g);
 /* Gives the entry its index and ballot, and starts it on its way; the caller
  * has a reference and waits with st_pending_wait, or drops it. The stamp is
  * set, above g->last_stamp. Does not wait. */
-struct st_pending *st_group_append(struct st_group *g, const struct st_entry *e);
+struct st_pending *st_group_append(
+    struct st_group *g, const struct st_entry *e);
 /* A follower's: an entry as its leader sent it, behind the newest here. */
-struct err *st_group_take(struct st_group *g, struct arena *a, struct str bytes);
+struct err *st_group_take(
+    struct st_group *g, struct arena *a, struct str bytes);
 /* The same for one that was read from this member's own disk. */
 struct err *st_group_restore(
     struct st_group *g, struct arena *a, struct str bytes);

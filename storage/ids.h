@@ -6,6 +6,7 @@
  *     B                          -> clock bound
  *     A                          -> addresses of the catalog's members
  *     L                          -> longest lease ever granted (clock.h)
+ *     N member                   -> its newest process (life.h)
  *     P group                    -> ballot voted for, or acknowledged
  *     G group                    -> state of the group: applied, stamp, floor
  *     S group session (16)       -> kept results (results.h)

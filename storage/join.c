@@ -13,14 +13,14 @@
 #include "storage/peer.h"
 #include "storage/propose.h"
 
-#define CALL_US      5000000u
-#define PROPOSE_US   9000000u /* within st_propose_own's deadline */
-#define FRESH_US     3000000u
-#define RETRY_MIN_US 100000u
-#define RETRY_MAX_US 2000000u
-#define POLL_US      10000000u
+#define CALL_US         5000000u
+#define PROPOSE_US      9000000u /* within st_propose_own's deadline */
+#define FRESH_US        3000000u
+#define RETRY_MIN_US    100000u
+#define RETRY_MAX_US    2000000u
+#define POLL_US         10000000u
 #define LEADER_PAUSE_US 1000000u
-#define TRIES        20
+#define TRIES           20
 /* Names of members by the token of their JOIN: a parent that no object has. */
 #define TOKEN_PARENT UINT32_MAX
 
@@ -388,8 +388,8 @@ check_join(struct st_node *n, struct arena *a, const struct cl_join *m)
 		world_mono_us(n->world) + FRESH_US, &why)) {
 		struct str list = st_catalog_addrs(n, a), addr;
 
-		addr = why.leader ? st_link_addr(n, why.leader)
-				  : next_addr(&list);
+		addr =
+		    why.leader ? st_link_addr(n, why.leader) : next_addr(&list);
 		e = ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 		    "this node does not lead the catalog");
 		return addr.len ? err_detail(e, "%.*s", STR_FMT(addr)) : e;

@@ -175,11 +175,10 @@ list_lost(struct st_link *l, struct arena *a, const struct cl_beat *m,
 	out->lost_number = l->lost_number;
 	out->lost = NEW_N(a, struct cl_group_ballot, left + 1);
 	for (uint32_t i = 0; i < left && i < CL_SLOTS_MAX; i++)
-		out->lost[out->n_lost++] =
-		    (struct cl_group_ballot){l->lost[i].gid.placement,
-			l->lost[i].gid.slot, l->lost[i].gid.epoch,
-			l->lost[i].ballot.round, l->lost[i].ballot.member,
-			l->lost[i].ballot.incarnation};
+		out->lost[out->n_lost++] = (struct cl_group_ballot){
+		    l->lost[i].gid.placement, l->lost[i].gid.slot,
+		    l->lost[i].gid.epoch, l->lost[i].ballot.round,
+		    l->lost[i].ballot.member, l->lost[i].ballot.incarnation};
 	/* A list that does not fit grants nothing. */
 	if (out->n_lost < left)
 		out->granted = 0;
@@ -395,9 +394,8 @@ list_news(struct st_link *l, struct arena *a, struct cl_beat *m)
 		p->commit = g->committed;
 		if (p->applied < g->committed)
 			list_push(&l->news, &p->news);
-		m->commits[m->n_commits++] =
-		    (struct cl_group_index){g->gid.placement, g->gid.slot,
-			g->gid.epoch, g->committed};
+		m->commits[m->n_commits++] = (struct cl_group_index){
+		    g->gid.placement, g->gid.slot, g->gid.epoch, g->committed};
 	}
 }
 

@@ -15,12 +15,14 @@ struct st_link {
 	uint32_t magic;
 	struct st_node *node;
 	uint32_t member;
-	struct list link; /* node.links */
-	bool running;     /* its fibers */
-	uint64_t heard_us; /* it answered a heartbeat, or sent one */
-	uint64_t since_us;    /* when the first heartbeat went to it */
-	uint64_t answered_us; /* it answered one */
-	uint32_t incarnation; /* of its process; 0: not known */
+	struct list link;         /* node.links */
+	bool running;             /* its fibers */
+	uint64_t heard_us;        /* it answered a heartbeat, or sent one */
+	uint64_t since_us;        /* when the first heartbeat went to it */
+	uint64_t answered_us;     /* it answered one */
+	uint32_t incarnation;     /* of its process; 0: not known */
+	uint32_t met_incarnation; /* the newest ever met: life.h */
+	uint8_t met_life[ST_LIFE];
 
 	/* To send (replicate.c). */
 	struct list dirty; /* struct st_progress */
@@ -44,7 +46,7 @@ struct st_link {
 		struct st_gid gid;
 		struct st_ballot ballot;
 		uint64_t number;
-	} *lost;
+	} * lost;
 	uint32_t n_lost, cap_lost;
 	uint64_t lost_number;
 };

@@ -11,6 +11,7 @@
 #include "storage/elect.h"
 #include "storage/identity.h"
 #include "storage/join.h"
+#include "storage/life.h"
 #include "storage/link.h"
 #include "storage/log.h"
 #include "storage/peer.h"
@@ -184,15 +185,24 @@ first_catalog(struct st_node *n, struct arena *a)
 	if (has_to_found(n))
 		TRY(st_catalog_found(n, a));
 	st_follow_start(n);
-	while (!n->catalog.followed && n->state == ST_NODE_STARTING)
+	while (!n->catalog.followed && n->state == ST_NODE_STARTING &&
+	       !n->outdated)
 		cond_wait(&n->catalog.changed, WORLD_FOREVER);
+	if (n->outdated)
+		return err_hint(
+		    ERR(a, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+			"another member refuses this one: %s", n->outdated),
+		    "Put its newest directory back, or let it join as a new "
+		    "member with an empty one.");
 	return NULL;
 }
 
 static struct err *
 start(struct st_node *n, struct arena *a)
 {
+	world_random(n->world, n->life, sizeof n->life);
 	TRY(st_identity_load(n, a));
+	st_lives_load(n);
 	TRY(become(n, a));
 	st_clock_start(n);
 	st_log_start(n);

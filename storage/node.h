@@ -53,11 +53,11 @@ struct st_conf {
 	uint32_t connections_max;
 	uint64_t drain_us; /* longest wait for requests at stop */
 
-	uint64_t leader_lease_us; /* 0: no leases, majorities confirm reads */
-	uint64_t beat_us;         /* between two heartbeats of a node pair */
-	uint64_t log_retention;   /* bytes of log kept for members behind */
-	uint64_t resync_rate;     /* bytes per second that a node fetches */
-	uint32_t resync_page;     /* bytes of rows at once */
+	uint64_t leader_lease_us;   /* 0: no leases, majorities confirm reads */
+	uint64_t beat_us;           /* between two heartbeats of a node pair */
+	uint64_t log_retention;     /* bytes of log kept for members behind */
+	uint64_t resync_rate;       /* bytes per second that a node fetches */
+	uint32_t resync_page;       /* bytes of rows at once */
 	uint64_t scrub_interval_us; /* 0 = never by itself */
 
 	const struct st_observer *observer; /* NULL outside tests */

@@ -13,6 +13,7 @@
 #include "storage/node.h"
 
 #define ST_NODE_MAGIC 0x53544e44u
+#define ST_LIFE       16u /* bytes of a process' random number */
 
 /* Lanes of the engine (base/engine.h). A group's is its placement and slot,
  * above zero. */
@@ -69,6 +70,8 @@ struct st_node {
 	struct st_events events;
 	struct engine *engine;
 	struct st_identity id;
+	uint8_t life[ST_LIFE]; /* of this process */
+	const char *outdated; /* why it may not be a member any more, or NULL */
 	struct st_clock clock;
 	struct st_log log;
 	struct map *groups; /* by placement and slot */

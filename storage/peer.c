@@ -4,6 +4,7 @@
 #include "cluster/handshake.h"
 #include "storage/clock.h"
 #include "storage/conn.h"
+#include "storage/life.h"
 
 #define PEER_MAGIC 0x53545052u
 
@@ -34,8 +35,10 @@ struct peer {
 	struct st_node *node;
 	struct list link; /* node.peers */
 	char *addr;
-	bool urgent; /* for heartbeats and votes */
-	uint32_t incarnation; /* of the process at the other end */
+	bool urgent;     /* for heartbeats and votes */
+	uint32_t member; /* at the other end, and its process */
+	uint32_t incarnation;
+	uint8_t life[ST_LIFE];
 	struct net_conn *net;
 	struct cond changed;
 	uint64_t heard_us; /* when the last frame came */
@@ -108,6 +111,8 @@ opened_ev(void *owner)
 	    .level = CL_FEATURE_LEVEL};
 
 	if (n->id.known)
+		h.life = str_of(n->life, ST_LIFE);
+	if (n->id.known)
 		h.cluster = str_of(n->id.cluster, sizeof n->id.cluster);
 	world_random(n->world, p->own_nonce, CL_NONCE);
 	h.nonce = str_of(p->own_nonce, CL_NONCE);
@@ -140,7 +145,10 @@ on_welcome(struct peer *p, struct arena *a, const struct cl_welcome *w)
 	if (w->nonce.len != CL_NONCE || w->format != CL_FORMAT)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed WELCOME");
 	memcpy(p->nonce, w->nonce.p, CL_NONCE);
+	TRY(st_life_check(n, a, w->id, w->incarnation, w->life));
+	p->member = w->id;
 	p->incarnation = w->incarnation;
+	memcpy(p->life, w->life.p, ST_LIFE);
 	if (!cl_proof_ok(n->conf.key, 's', p->own_nonce, p->nonce, w->proof))
 		return ERR(a, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
 		    "it does not know the cluster key");
@@ -157,11 +165,18 @@ handshake(struct peer *p, struct arena *a, const struct cl_frame *f)
 	void *msg;
 
 	TRY(cl_msg_decode(a, f->kind, f->body, &msg));
-	if (f->kind == CL_MSG_FAIL)
-		return err_of_fail(a, msg);
+	if (f->kind == CL_MSG_FAIL) {
+		struct err *e = err_of_fail(a, msg);
+
+		if (err_is(e, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE))
+			st_life_refused(p->node, e->message);
+		return e;
+	}
 	if (p->state == PEER_GREETING && f->kind == CL_MSG_WELCOME)
 		return on_welcome(p, a, msg);
 	if (p->state == PEER_PROVING && f->kind == CL_MSG_READY) {
+		st_life_met(p->node, p->member, p->incarnation,
+		    str_of(p->life, ST_LIFE));
 		p->state = PEER_OPEN;
 		cond_broadcast(&p->changed);
 		return NULL;

@@ -1,7 +1,7 @@
 /* Calls to other nodes: two connections per address, one for heartbeats and
  * votes, so that bulk never delays a lease, and one for the rest; made when
- * first needed and again after they broke.  A call is sent once; when its connection breaks, its
- * outcome is an error that says so. */
+ * first needed and again after they broke.  A call is sent once; when its
+ * connection breaks, its outcome is an error that says so. */
 #ifndef STORAGE_PEER_H
 #define STORAGE_PEER_H
 

@@ -395,8 +395,7 @@ append_schemas(struct proposal *p, cl_stamp *stamp)
 {
 	for (uint32_t i = 0; i < p->m->n_conds; i++) {
 		const struct cl_cond *c = &p->m->conds[i];
-		struct st_entry e = {
-		    .kind = ST_ENTRY_SCHEMA, .stamp = *stamp};
+		struct st_entry e = {.kind = ST_ENTRY_SCHEMA, .stamp = *stamp};
 		enum cl_clock_state why;
 
 		if (c->kind != CL_COND_SCHEMA ||

@@ -44,7 +44,8 @@ bool st_vote_ok(const struct st_voter *v, const struct st_vote_asked *ask);
 struct st_grant {
 	uint64_t sent;  /* 0: none */
 	uint64_t until; /* by the leader's clock, margin taken off */
-	uint64_t acked; /* when the leader knew of the acknowledgement; 0: not */
+	uint64_t
+	    acked; /* when the leader knew of the acknowledgement; 0: not */
 };
 bool st_lease_holds(const struct st_grant *grants, size_t n, uint64_t now);
 /* How long a lease of `lease` lasts for who holds it, from the moment it sent

@@ -438,8 +438,8 @@ finish_head(struct frame *f, struct st_progress *p, struct cl_append_head *h)
 	p->commit = g->committed;
 	p->probe_out = true;
 	list_del(&p->news);
-	*part = (struct part){g, g->ballot, h->prev,
-	    h->prev + h->count + h->behind, g->confirm};
+	*part = (struct part){
+	    g, g->ballot, h->prev, h->prev + h->count + h->behind, g->confirm};
 	f->msg.groups[f->msg.n_groups++] = *h;
 	f->bytes += sizeof *h;
 	if (p->next <= g->last && !p->probing)
@@ -497,8 +497,8 @@ on_ok(struct st_group *g, struct st_progress *p, const struct cl_append_ack *a)
  * names what it knows to be committed, which may be long ago after a restart:
  * before its copy counts as behind, the oldest entry that is left is tried. */
 static void
-on_gap(const struct st_group *g, struct st_progress *p,
-    const struct part *part, const struct cl_append_ack *a)
+on_gap(const struct st_group *g, struct st_progress *p, const struct part *part,
+    const struct cl_append_ack *a)
 {
 	uint64_t next = a->last + 1;
 	uint64_t oldest = g->trimmed ? g->trimmed + 2 : 1;

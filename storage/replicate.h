@@ -22,16 +22,14 @@ void st_replicate_wake(struct st_group *g);
 void st_replicate_matched(struct st_group *g);
 struct st_progress *st_replicate_peer(struct st_group *g, uint32_t member);
 /* Its vote was an acknowledgement of the ballot. */
-void st_replicate_voted(
-    struct st_group *g, uint32_t member, uint64_t when_us);
+void st_replicate_voted(struct st_group *g, uint32_t member, uint64_t when_us);
 /* What a member has applied, as it says in an answer. */
 void st_replicate_applied(
     struct st_group *g, struct st_progress *p, uint64_t applied);
 /* It says that it has applied less than it had: it is told again. */
 void st_replicate_lags(struct st_group *g, uint32_t member, uint64_t applied);
 /* In a fiber: until every member has applied up to `index`. */
-bool st_replicate_all(
-    struct st_group *g, uint64_t index, uint64_t deadline_us);
+bool st_replicate_all(struct st_group *g, uint64_t index, uint64_t deadline_us);
 
 /* The member is given the group's state as of an index: entries behind it are
  * kept for it, and it does not count until it says that it is complete. */

@@ -10,8 +10,8 @@ name_leader(struct st_serving *s, struct st_gid gid, uint32_t leader)
 {
 	if (s->n_elsewhere == CL_SLOTS_MAX)
 		return;
-	s->elsewhere[s->n_elsewhere++] = (struct cl_group_at){
-	    gid.placement, gid.slot, gid.epoch, leader};
+	s->elsewhere[s->n_elsewhere++] =
+	    (struct cl_group_at){gid.placement, gid.slot, gid.epoch, leader};
 }
 
 static bool
@@ -71,8 +71,7 @@ st_serving_begin(struct st_serving *s, uint64_t catalog)
 	s->n_elsewhere = 0;
 	ok = s->consistency == CL_ONE ? begin_any(s, catalog)
 				      : begin_led(s, catalog);
-	if (ok && mutate("lease_unchecked_after") &&
-	    s->consistency != CL_ONE)
+	if (ok && mutate("lease_unchecked_after") && s->consistency != CL_ONE)
 		ok = st_groups_confirm(
 		    s->groups, s->ballots, s->n, s->deadline_us);
 	if (!ok && !s->why)
@@ -86,8 +85,8 @@ static bool
 end_all(struct st_serving *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!st_replicate_all(s->groups[i], s->groups[i]->applied,
-			s->deadline_us))
+		if (!st_replicate_all(
+			s->groups[i], s->groups[i]->applied, s->deadline_us))
 			return false;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* The groups that a read asks, before and after it: led here and, when the read
- * is over, confirmed to be; or for CONSISTENCY ONE only held here (CONSENSUS 4).
- * Reads are checked after they were made: what was read before the check was
- * the leader's at that moment. */
+ * is over, confirmed to be; or for CONSISTENCY ONE only held here (CONSENSUS
+ * 4). Reads are checked after they were made: what was read before the check
+ * was the leader's at that moment. */
 #ifndef STORAGE_SERVING_H
 #define STORAGE_SERVING_H
 

@@ -271,7 +271,8 @@ purge_dropped(struct st_node *n, struct arena *a)
 #define HEADS_MAX 64u /* elected side by side: they share flushes */
 
 static void
-elect_some(struct st_node *n, struct arena *a, struct st_gid *gids, size_t count)
+elect_some(
+    struct st_node *n, struct arena *a, struct st_gid *gids, size_t count)
 {
 	struct st_refusal *who = NEW_N(a, struct st_refusal, count + 1);
 
@@ -291,8 +292,8 @@ is_headless(struct st_node *n, struct st_gid gid)
 	if (g && st_group_loaded(g))
 		return st_group_headless(g);
 	if (st_catalog_is_member(n, gid))
-		st_group_open(n, gid, 0,
-		    world_mono_us(n->world) + LEAD_WAIT_US, &why);
+		st_group_open(
+		    n, gid, 0, world_mono_us(n->world) + LEAD_WAIT_US, &why);
 	return false;
 }
 

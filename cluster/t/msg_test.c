@@ -35,14 +35,16 @@ static const struct cl_hello hello = {.cluster = {"0123456789abcdef", 16},
     .format_min = 1,
     .format_max = 4,
     .level = 5,
-    .nonce = {"n", 1}};
+    .nonce = {"n", 1},
+    .life = {"l", 1}};
 static const struct cl_welcome welcome = {.cluster = {"0123456789abcdef", 16},
     .id = 2,
     .incarnation = 3,
     .format = 1,
     .level = 5,
     .nonce = {"n", 1},
-    .proof = {"p", 1}};
+    .proof = {"p", 1},
+    .life = {"l", 1}};
 static const struct cl_prove prove = {.proof = {"p", 1}};
 static const struct cl_ready ready = {.catalog = 258};
 static const struct cl_fail fail = {.sqlstate = {"57P03", 5},
@@ -179,19 +181,13 @@ static const struct cl_resync_page resync_page = {.reason = CL_REFUSE_NONE,
     .n_rows = 2};
 static const struct cl_digest_get digest_get = {
     .placement = 1, .slot = 2, .epoch = 3, .index = 4, .deep = 1};
-static const struct cl_digests digests = {.reason = 0,
-    .index = 1,
-    .wrong = 1,
-    .tables = digest_list,
-    .n_tables = 1};
+static const struct cl_digests digests = {
+    .reason = 0, .index = 1, .wrong = 1, .tables = digest_list, .n_tables = 1};
 static const struct cl_resync_ask resync_ask = {
     .placement = 1, .slot = 2, .epoch = 3};
 static const struct cl_repair repair = {.groups = elsewhere, .n_groups = 1};
-static const struct cl_repaired repaired = {.different = 3,
-    .rows = 4,
-    .bytes = 5,
-    .groups = elsewhere,
-    .n_groups = 1};
+static const struct cl_repaired repaired = {
+    .different = 3, .rows = 4, .bytes = 5, .groups = elsewhere, .n_groups = 1};
 static const struct cl_member_get member_get = {.unused = 0};
 static const struct cl_member_info member_info = {.serving = 1,
     .level = 2,
@@ -217,10 +213,10 @@ static const struct sample {
 } samples[] = {
     {CL_MSG_HELLO, &hello,
 	"1030313233343536373839616263646566 02 02000000 "
-	"03000000 01 04 05000000 016e"},
+	"03000000 01 04 05000000 016e 016c"},
     {CL_MSG_WELCOME, &welcome,
 	"1030313233343536373839616263646566 02000000 03000000 "
-	"01 05000000 016e 0170"},
+	"01 05000000 016e 0170 016c"},
     {CL_MSG_PROVE, &prove, "0170"},
     {CL_MSG_READY, &ready, "0201000000000000"},
     {CL_MSG_FAIL, &fail, "053537503033 016d 0164 0168 01"},

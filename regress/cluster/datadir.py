@@ -132,6 +132,31 @@ def a_node_whose_directory_was_emptied_does_not_vote_as_who_it_was():
 
 
 @claim
+def a_directory_older_than_what_it_acknowledged_does_not_serve():
+    cluster.query("drop table if exists kept")
+    acknowledge(0)
+    node = cluster.nodes[2]
+    data = node.option("dir")
+    node.terminate()
+    shutil.copytree(data, data + ".old")
+    node.start()
+    cluster.wait_works()
+    acknowledge(1000)
+    cluster.rows("kept", "all")
+    node.terminate()
+    os.rename(data, data + ".kept")
+    os.rename(data + ".old", data)
+    try:
+        status, said = node.run(seconds=60)
+        check(status != 0, "it serves with an older directory:", said)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+        os.rename(data + ".kept", data)
+    node.start()
+    every_row(400)
+
+
+@claim
 def a_gateway_with_another_key_is_refused():
     key = tempfile.NamedTemporaryFile("w", prefix="skaidb-key.")
     key.write("ab" * 32 + "\n")

@@ -3,6 +3,7 @@
 
 #include "regress/lib/cu.h"
 #include "storage/apply.h"
+#include "storage/life.h"
 
 /* Counted the slow way: how many reached it? */
 static void
@@ -57,6 +58,25 @@ a_group_record_is_what_it_was(void)
 }
 
 static void
+a_record_of_a_life_is_what_it_was(void)
+{
+	struct arena *a = arena_new(NULL, "life");
+	uint8_t life[ST_LIFE];
+	uint32_t incarnation;
+	struct buf b;
+
+	buf_init(&b, a);
+	st_life_put(&b, 258, STR("0123456789abcdef"));
+	CHECK(str_eq(buf_view(&b), STR("\1\2\1\0\0"
+				       "0123456789abcdef")));
+	CHECK(st_life_get(buf_view(&b), &incarnation, life));
+	CHECK(incarnation == 258 && memcmp(life, "0123456789abcdef", 16) == 0);
+	for (size_t n = 0; n < b.len; n++)
+		CHECK(!st_life_get(str_of(b.p, n), &incarnation, life));
+	arena_free(a);
+}
+
+static void
 keys_of_a_group_are_what_they_were(void)
 {
 	struct st_gid g = {1, 2, 3}, out;
@@ -88,4 +108,5 @@ CU_MAIN("group",
     {"only_an_entry_of_the_own_term_commits",
 	only_an_entry_of_the_own_term_commits},
     {"a_group_record_is_what_it_was", a_group_record_is_what_it_was},
+    {"a_record_of_a_life_is_what_it_was", a_record_of_a_life_is_what_it_was},
     {"keys_of_a_group_are_what_they_were", keys_of_a_group_are_what_they_were})

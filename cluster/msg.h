@@ -64,6 +64,8 @@ enum cl_consistency {
 	CL_ALL = 2     /* as QUORUM, and every member has applied it */
 };
 
+#define CL_BEAT_LEAVES UINT64_MAX /* beat.deaf_us */
+
 enum cl_append_result {
 	CL_APPEND_OK = 1,
 	CL_APPEND_GAP = 2,     /* the entry before is not here: go back */

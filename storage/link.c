@@ -19,6 +19,9 @@
 #define QUIET_US 2000000u
 /* And one that hears from no majority for this long takes no new work. */
 #define SILENT_US 1000000u
+/* A node that stops waits so long for the others to know. */
+#define LEAVE_US       200000u
+#define LEAVE_CHECK_US 2000u
 /* A sender of heartbeats that had no answer for this long is not followed. */
 #define DEAF_US 1500000u
 /* Between two looks at what the gauges show. */
@@ -206,6 +209,28 @@ take_commit(struct st_node *n, uint32_t from, uint32_t incarnation,
 	applied->index = g->applied;
 }
 
+/* It stepped down everywhere and will lead nothing again: no lease binds to it,
+ * and whoever is asked next may stand at once. */
+static void
+take_leave(struct st_link *l, uint32_t incarnation)
+{
+	struct st_node *n = l->node;
+	size_t at = 0;
+	void *v;
+
+	if (l->given_incarnation == incarnation)
+		l->given_until_us = 0;
+	l->heard_us = 0;
+	while (map_next(n->groups, &at, NULL, &v)) {
+		struct st_group *g = TAKE(struct st_group, v, ST_GROUP_MAGIC);
+
+		if (g->leader != l->member)
+			continue;
+		g->leader = 0;
+		cond_broadcast(&g->changed);
+	}
+}
+
 struct err *
 st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
     const struct cl_beat *m, struct cl_beaten *out)
@@ -218,6 +243,10 @@ st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
 	out->applied = NEW_N(a, struct cl_group_index, m->n_commits + 1);
 	if (m->incarnation < l->given_incarnation)
 		return NULL; /* of a process that is no more */
+	if (m->deaf_us == CL_BEAT_LEAVES) {
+		take_leave(l, m->incarnation);
+		return NULL;
+	}
 	/* One that hears nothing of this node (a partition one way) gets no
 	 * lease out of it, and cannot lead it. */
 	if (m->deaf_us > DEAF_US) {
@@ -426,6 +455,44 @@ beat_once(struct st_link *l)
 	if (!e)
 		st_replicate_nudge(l);
 	arena_free(a);
+}
+
+static void
+leave_fiber(void *arg)
+{
+	struct st_link *l = TAKE(struct st_link, arg, ST_LINK_MAGIC);
+	struct st_node *n = l->node;
+	struct arena *a = arena_new(n->arena, "leave");
+	struct cl_beat m = {.incarnation = n->id.incarnation,
+	    .sent = world_mono_us(n->world),
+	    .deaf_us = CL_BEAT_LEAVES};
+	struct st_reply_msg reply;
+
+	/* Who does not hear it finds out by itself. */
+	st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
+	    m.sent + LEAVE_US, &reply);
+	arena_free(a);
+	st_background_end(n);
+}
+
+void
+st_links_leave(struct st_node *n)
+{
+	uint64_t until = world_mono_us(n->world) + LEAVE_US;
+	size_t before = n->n_fibers;
+
+	LIST_FOREACH(at, &n->links)
+	{
+		struct st_link *l = LIST_ENTRY(at, struct st_link, link);
+
+		if (!l->running || !st_link_alive(n, l->member))
+			continue;
+		n->n_fibers++;
+		fiber_spawn(
+		    n->world, "leave", FIBER_STACK_NODE, leave_fiber, l);
+	}
+	while (n->n_fibers > before && world_mono_us(n->world) < until)
+		fiber_sleep(n->world, world_mono_us(n->world) + LEAVE_CHECK_US);
 }
 
 static void

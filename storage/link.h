@@ -58,6 +58,9 @@ void st_links_open(struct st_node *n);
  * included. */
 void st_links_start(struct st_node *n);
 void st_links_wake(struct st_node *n);
+/* In the drain fiber, with no group led any more: tells the others, so that
+ * they need not wait for leases to end. */
+void st_links_leave(struct st_node *n);
 struct st_link *st_link_get(struct st_node *n, uint32_t member);
 /* "" when the catalog does not know it. */
 struct str st_link_addr(const struct st_node *n, uint32_t member);

@@ -426,6 +426,7 @@ drain_fiber(void *arg)
 	cond_broadcast(&n->catalog.changed);
 	quiet = wait_quiet(n);
 	st_groups_close(n);
+	st_links_leave(n);
 	st_conns_close(n);
 	st_peers_close(n);
 	st_node_move(n, ST_NODE_STOPPED);

@@ -326,7 +326,8 @@ disk_loss(struct chaos *c)
 
 	/* Of a member at most: one that lost its disk is a new one, and holds
 	 * nothing. */
-	if (c->disks_left == 0 || n->wiped > 0 || n->wipe)
+	if (c->disks_left == 0 || n->wiped > 0 || n->wipe ||
+	    !fleet_catalog_is_grown(c->fleet))
 		return;
 	c->disks_left--;
 	c->counts[CHAOS_K_DISK_LOSS]++;

@@ -7,6 +7,8 @@
 #include "gateway/worker.h"
 #include "regress/sim/invariants.h"
 #include "regress/sim/tunnel.h"
+#include "storage/config.h"
+#include "storage/link.h"
 #include "storage/node.h"
 
 #define NODE_PORT    7433
@@ -469,6 +471,25 @@ fleet_disks_to_lose(const struct fleet *f)
 	    voters < f->conf.replication ? voters : f->conf.replication;
 
 	return (least - 1) / 2;
+}
+
+bool
+fleet_catalog_is_grown(const struct fleet *f)
+{
+	uint32_t voters = f->conf.nodes < ST_CATALOG_VOTERS_MAX
+			      ? f->conf.nodes
+			      : ST_CATALOG_VOTERS_MAX;
+
+	for (uint32_t i = 0; i < f->conf.nodes; i++) {
+		struct st_node *n = f->nodes[i].node;
+		const struct st_group *g =
+		    n ? st_group_find(n, CL_PLACEMENT_CATALOG, 0) : NULL;
+
+		if (g && g->state == ST_GROUP_LEADING && st_lease_ok(g) &&
+		    g->applied == g->last)
+			return g->n_members >= voters;
+	}
+	return false;
 }
 
 void

@@ -94,6 +94,9 @@ void fleet_lose_disk(struct fleet_node *n, uint64_t down_us);
 /* How many disks may be lost, over a run, so that every group keeps a majority
  * of its members. */
 uint32_t fleet_disks_to_lose(const struct fleet *f);
+/* The catalog's group has all the voters that it can get, by its leader: with
+ * fewer the loss of one disk may be that of the catalog's majority. */
+bool fleet_catalog_is_grown(const struct fleet *f);
 /* Every process stands still until then, clients too; none is started. */
 void fleet_sleep(struct fleet *f, uint64_t until_us);
 /* The clean way: it drains, ends and comes again. */

@@ -114,6 +114,8 @@ st_clock_next(struct st_node *n, cl_stamp floor, enum cl_clock_state *why)
 	uint64_t wall_ms = st_wall_ms(n);
 	cl_stamp s;
 
+	if (mutate("stamp_below_group"))
+		floor = 0;
 	*why = cl_clock_why(&n->clock.c, wall_ms, floor);
 	s = *why == CL_CLOCK_OK ? cl_clock_next(&n->clock.c, wall_ms, floor)
 				: 0;

@@ -440,8 +440,7 @@ next_stamp(struct proposal *p, cl_stamp *stamp)
 {
 	enum cl_clock_state why;
 
-	*stamp = st_clock_next(p->node,
-	    mutate("stamp_below_group") ? 0 : p->group->last_stamp, &why);
+	*stamp = st_clock_next(p->node, p->group->last_stamp, &why);
 	if (*stamp && mutate("deadline_unchecked"))
 		return CL_REFUSE_NONE;
 	if (*stamp)

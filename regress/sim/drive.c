@@ -620,6 +620,8 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	fc->gateways = (uint32_t)rng_between(&shape, 1, 3);
 	if (r->opts.scenario->strained)
 		fc->gateways = 3;
+	if (r->opts.scenario->gateways)
+		fc->gateways = r->opts.scenario->gateways;
 	fc->slots = 1u << rng_between(&shape, 0, 5);
 	fc->page_bytes = (size_t)1024 << rng_between(&shape, 0, 8);
 	fc->tombstone_age_us = rng_exp(&shape, age ? age : 10 * SECOND);

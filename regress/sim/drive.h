@@ -40,6 +40,7 @@ struct scenario {
 	unsigned faults_not;  /* that never are */
 	uint64_t think_us;    /* mean pause between operations */
 	uint32_t replication; /* 0 = by the seed */
+	uint32_t gateways;    /* 0 = by the seed */
 	/* Leases are much longer than what tells the dead, faults are many, and
 	 * there are three gateways. */
 	bool strained;

@@ -497,8 +497,9 @@ sim_net_send(struct net_conn *c, struct str frame)
 	schedule(d, s->now);
 	if (l->state == LINK_OPEN)
 		watch(l);
-	if (s->tap && l->host[1])
-		s->tap(s->tap_arg, l->host[c->side], l->host[!c->side], frame);
+	for (uint32_t i = 0; i < s->n_taps && l->host[1]; i++)
+		s->taps[i].fn(
+		    s->taps[i].arg, l->host[c->side], l->host[!c->side], frame);
 }
 
 size_t
@@ -977,8 +978,9 @@ sim_net_tap(struct sim *s,
 	struct str frame),
     void *arg)
 {
-	s->tap = fn;
-	s->tap_arg = arg;
+	ASSERT(s->n_taps < SIM_TAPS_MAX);
+	s->taps[s->n_taps].fn = fn;
+	s->taps[s->n_taps++].arg = arg;
 }
 
 void

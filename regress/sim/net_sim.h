@@ -41,8 +41,8 @@ void sim_net_stall_one(struct sim *s, struct rng *r, uint64_t stall_us);
 void sim_net_stall_where(struct sim *s, uint64_t stall_us,
     bool (*which)(void *arg, struct sim_host *from, struct sim_host *to),
     void *arg);
-/* Is told of every frame when it has been sent, in the middle of the sender's
- * turn: it may kill, block and stall. */
+/* Is told, with a few others, of every frame when it has been sent, in the
+ * middle of the sender's turn: it may kill, block and stall. */
 void sim_net_tap(struct sim *s,
     void (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
 	struct str frame),

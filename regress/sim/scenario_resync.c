@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "cluster/catalog.h"
 #include "cluster/row.h"
+#include "regress/sim/acks.h"
 #include "regress/sim/replicas.h"
 #include "regress/sim/rows.h"
 #include "regress/sim/scenarios.h"
@@ -48,6 +49,7 @@ setup(struct client *c)
 	struct sim_pg_result r;
 
 	resync_of(c->run)->damaging = rng_below(&c->rng, 2);
+	acks_watch(c->run);
 	rows_make_table(c);
 	if (client_insist(
 		c, &r, "CREATE TABLE u (k bigint PRIMARY KEY, n bigint)"))

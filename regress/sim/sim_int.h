@@ -8,6 +8,7 @@
 
 #define SIM_HOSTS_MAX  64
 #define SIM_HOST_MAGIC 0x53484f53u
+#define SIM_TAPS_MAX   4
 
 enum sim_doom { DOOM_NONE, DOOM_KILL, DOOM_POWER };
 
@@ -62,9 +63,12 @@ struct sim {
 	struct list links;
 	struct list listeners;
 	uint64_t next_link;
-	void (*tap)(void *arg, struct sim_host *from, struct sim_host *to,
-	    struct str frame);
-	void *tap_arg;
+	struct {
+		void (*fn)(void *arg, struct sim_host *from,
+		    struct sim_host *to, struct str frame);
+		void *arg;
+	} taps[SIM_TAPS_MAX];
+	uint32_t n_taps;
 	/* Since when frames from one host to another are stopped; 0 = not. */
 	uint64_t blocked[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
 };

@@ -344,6 +344,44 @@ members_tell_of_each_other_and_of_groups(void)
 	on_cluster(facts);
 }
 
+/* The other copy is gone, and the leader still takes it for alive: others may
+ * have elected another meanwhile, for all that it knows. */
+static void
+alone(struct rig *r)
+{
+	struct nr_op op = {.v = "y", .cond = CL_COND_ABSENT};
+	const struct cl_placement *pl;
+	struct cl_proposed out;
+	struct second s;
+	uint16_t slot;
+
+	(void)r;
+	nr.conf.replication = 2;
+	nr.conf.leader_lease_us = 0;
+	nr_node(&nr);
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	op.table = nr_table(&nr, "t");
+	pl = cl_catalog_placement(nr.node->catalog.snap, op.table->placement);
+	do
+		nr_key(&nr, op.table, ++op.id, &slot);
+	while (pl->slots[slot].members[0] != 1);
+	CHECK(nr_do(&nr, &op, NULL) == CL_APPLIED);
+	/* Both hold it: it is as true as can be. */
+	CHECK(nr_do(&nr, &op, NULL) == CL_FALSE);
+	stop_second(&s);
+	op.deadline_ms = 300;
+	nr_do(&nr, &op, &out);
+	CHECK(out.outcome == CL_REFUSED && out.reason == CL_REFUSE_LEADER);
+	nr_node_stop(&nr);
+}
+
+static void
+a_leader_says_false_only_while_a_majority_follows(void)
+{
+	on_cluster(alone);
+}
+
 /* The founder dropped the beginning of the catalog's log while it was alone:
  * the newcomer says so to whatever it is sent. */
 static void
@@ -578,6 +616,8 @@ CU_MAIN("cluster",
     {"requests_in_frames_are_served", requests_in_frames_are_served},
     {"members_tell_of_each_other_and_of_groups",
 	members_tell_of_each_other_and_of_groups},
+    {"a_leader_says_false_only_while_a_majority_follows",
+	a_leader_says_false_only_while_a_majority_follows},
     {"a_newcomer_is_not_sent_the_same_entry_over_and_over",
 	a_newcomer_is_not_sent_the_same_entry_over_and_over},
     {"who_misbehaves_loses_only_its_connection",

@@ -57,8 +57,8 @@ void engine_mem_each(const struct engine_mem_disk *disk, enum kv_file f,
 void engine_mem_add(struct engine_mem_disk *disk, enum kv_file f,
     struct str key, struct str val);
 /* Changes one byte of a record's value, behind everybody's back. */
-void engine_mem_damage(struct engine_mem_disk *disk, enum kv_file f,
-    struct str key, size_t at);
+void engine_mem_damage(
+    struct engine_mem_disk *disk, enum kv_file f, struct str key, size_t at);
 /* A number that is the same for equal content of all files. */
 uint64_t engine_mem_digest(const struct engine_mem_disk *disk);
 

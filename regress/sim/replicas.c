@@ -171,8 +171,7 @@ digest_state(struct digest *d, const struct fleet_node *n, struct arena *a,
 		buf_u8(&prefix, (uint8_t)letters[i]);
 		st_gid_put(&prefix, gid);
 		d->prefix = buf_view(&prefix);
-		engine_mem_each(
-		    n->disk.disk, KV_META, d->prefix, take_row, d);
+		engine_mem_each(n->disk.disk, KV_META, d->prefix, take_row, d);
 	}
 }
 
@@ -201,8 +200,7 @@ state_differs(const struct fleet *f, struct arena *a, struct st_gid gid,
 }
 
 static const char *
-states_differ(
-    const struct fleet *f, struct arena *a, const struct cl_object *o)
+states_differ(const struct fleet *f, struct arena *a, const struct cl_object *o)
 {
 	const struct cl_placement *p = &o->u.placement;
 

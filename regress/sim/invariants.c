@@ -276,6 +276,10 @@ take_first(struct invariants *v, struct group *g, const struct inv_event *e,
 	struct first *f = &g->log[e->index - 1];
 
 	v->counts.entries++;
+	if (f->ballot.round && st_ballot_cmp(&f->ballot, &e->ballot) != 0)
+		complain(v, e,
+		    "its ballot is %s, and %s in what a copy was resynced to",
+		    show(v, &e->ballot), show(v, &f->ballot));
 	*f = (struct first){
 	    .hash = hash, .ballot = e->ballot, .member = e->member};
 	check_first(v, g, e, f);
@@ -341,9 +345,14 @@ invariants_reset(struct invariants *v, const struct inv_event *e)
 	struct copy *c = copy_of(v, g, e->member);
 
 	v->counts.resyncs++;
-	if (e->index > g->n_log)
+	if (e->index > g->n_log && !term_of(g, &e->ballot))
 		complain(v, e, "resynced to what nobody has applied: %" PRIu64,
 		    g->n_log);
+	/* A leader gave what it had applied, and died before it said so. */
+	if (e->index > g->n_log) {
+		skip_to(v, g, e->index);
+		g->log[e->index - 1].ballot = e->ballot;
+	}
 	c->applied = e->index;
 	c->boot = e->boot;
 }

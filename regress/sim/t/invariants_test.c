@@ -120,10 +120,15 @@ normal_life_is_fine(void)
 	invariants_reset(
 	    r.v, &(struct inv_event){.member = 3, .gid = gid, .index = 2});
 	APPLY(&r, 3, 2, 2, 3, 30, 0);
+	/* So is it from one that dies before it says how far it came. */
+	invariants_reset(r.v,
+	    &(struct inv_event){
+		.member = 3, .gid = gid, .ballot = ballot(2, 2), .index = 6});
+	APPLY(&r, 1, 2, 2, 6, 60, 0);
 	CHECK(r.failures == 0);
 	invariants_counts(r.v, &n);
-	CHECK(n.groups == 1 && n.elections == 2 && n.entries == 5 &&
-	      n.resyncs == 1);
+	CHECK(n.groups == 1 && n.elections == 2 && n.entries == 6 &&
+	      n.resyncs == 2);
 	rig_free(&r);
 }
 
@@ -204,6 +209,13 @@ gap_or_repetition_is_found(void)
 	invariants_reset(
 	    r.v, &(struct inv_event){.member = 3, .gid = gid, .index = 9});
 	CHECK(r.failures == 3);
+	/* To what never was committed. */
+	invariants_reset(r.v,
+	    &(struct inv_event){
+		.member = 3, .gid = gid, .ballot = ballot(1, 1), .index = 10});
+	elect(&r, 2, 2, 10);
+	APPLY(&r, 3, 2, 2, 10, 100, 0);
+	CHECK(r.failures > 3);
 	rig_free(&r);
 }
 

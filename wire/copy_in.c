@@ -102,10 +102,14 @@ next_special(
 static size_t
 find_line_end(struct wire_copy_in *in)
 {
-	const uint8_t *p = in->buf.p + in->at;
 	size_t n = in->buf.len - in->at, i = in->scanned;
 	const struct wire_copy_opts *o = in->o;
+	const uint8_t *p;
 
+	/* Without any data yet there is no place to point to. */
+	if (!n)
+		return SIZE_MAX;
+	p = in->buf.p + in->at;
 	for (; i < n; i++) {
 		char c;
 

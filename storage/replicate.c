@@ -295,7 +295,9 @@ fetch_job(struct kv *kv, void *arg)
 	buf_init(&from, f->arena);
 	st_key_log(&from, f->gid, f->from);
 	more = kv_seek(c, buf_view(&from), &k, &v);
-	while (more && f->n < f->max && (!f->n || bytes < FRAME_BYTES / 2)) {
+	/* At least one behind the entry before the first to send, be that one
+	 * as large as it may. */
+	while (more && f->n < f->max && (f->n < 2 || bytes < FRAME_BYTES / 2)) {
 		struct cur at = cur_of(k);
 		struct st_gid gid;
 

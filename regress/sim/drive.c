@@ -78,7 +78,9 @@ client_connect(struct client *c)
 
 	if (c->pg)
 		return true;
-	c->gateway = (uint32_t)rng_below(&c->rng, f->conf.gateways);
+	c->gateway = c->by_gateway
+			 ? c->by_gateway - 1
+			 : (uint32_t)rng_below(&c->rng, f->conf.gateways);
 	g = &f->gateways[c->gateway];
 	c->doing = "connecting";
 	c->pg = sim_pg_connect(c->world, g->addr, "postgres", "postgres",
@@ -121,8 +123,10 @@ query(struct client *c, struct sim_pg_result *r, uint64_t *started,
 	*started = sim_now(s);
 	c->doing = sql;
 	sim_trace(s, sim_host_name(c->host), "%s", sql);
-	sim_pg_query(
-	    c->pg, c->arena, world_mono_us(c->world) + STATEMENT_US, r, sql);
+	sim_pg_query(c->pg, c->arena,
+	    world_mono_us(c->world) +
+		(c->patience_us ? c->patience_us : STATEMENT_US),
+	    r, sql);
 	c->doing = NULL;
 	trace_result(c, sql, r);
 	sim_note(s, r->sqlstate, str_c(r->tag));
@@ -634,6 +638,8 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	fc->resync_rate = r->opts.scenario->resync_rate;
 	if (r->opts.gateways)
 		fc->gateways = r->opts.gateways;
+	if (r->opts.scenario->shape)
+		r->opts.scenario->shape(fc);
 }
 
 static void

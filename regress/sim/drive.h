@@ -41,6 +41,8 @@ struct scenario {
 	uint64_t think_us;    /* mean pause between operations */
 	uint32_t replication; /* 0 = by the seed */
 	uint32_t gateways;    /* 0 = by the seed */
+	/* What must be so whatever the seed says; NULL = nothing. */
+	void (*shape)(struct fleet_conf *f);
 	/* Leases are much longer than what tells the dead, faults are many, and
 	 * there are three gateways. */
 	bool strained;
@@ -76,6 +78,8 @@ struct client {
 	struct sim_pg *pg; /* NULL while not connected */
 	uint32_t gateway;  /* that it is or was connected to */
 	uint32_t gateway_boot;
+	uint32_t by_gateway;  /* the only one it uses, from 1; 0 = any */
+	uint64_t patience_us; /* for a statement; 0 = as long as any takes */
 	uint64_t connects;   /* so far */
 	struct arena *arena; /* of the present operation */
 	uint64_t sequence;

@@ -117,6 +117,8 @@ elected_ev(void *arg, const struct st_observed *o)
 
 	if (is_watched(n, o, &e))
 		invariants_elected(n->fleet->invariants, &e);
+	if (n->fleet->elected)
+		n->fleet->elected(n->fleet->elected_arg, n->index, o);
 }
 
 static void

@@ -14,6 +14,7 @@ struct gw_conf;
 struct gw_worker;
 struct invariants;
 struct st_node;
+struct st_observed;
 struct st_observer;
 
 struct fleet_conf {
@@ -73,6 +74,10 @@ struct fleet {
 	struct invariants *invariants; /* told of what groups do, if there */
 	struct fleet_node nodes[SIM_NODES_MAX];
 	struct fleet_gateway gateways[SIM_GATEWAYS_MAX];
+	/* Is told of elections, in the middle of a turn; NULL = nobody. */
+	void (*elected)(
+	    void *arg, uint32_t node, const struct st_observed *o);
+	void *elected_arg;
 	const char *seeds; /* addresses of all nodes */
 	struct rng rng;
 	uint64_t asleep_until; /* nothing is booted before */

@@ -24,6 +24,8 @@
 #define GIVE_UP_MIN_US 5000000u
 #define GIVE_UP_MAX_US 60000000u
 #define HOUR_US        3600000000u
+/* How often a frame asks again whether it may arrive. */
+#define GATE_US 500u
 
 enum conn_state { CONN_CONNECTING, CONN_OPEN, CONN_DEAD };
 enum link_state { LINK_CONNECTING, LINK_OPEN, LINK_BROKEN };
@@ -450,6 +452,9 @@ dir_ev(void *arg)
 			/* As TCP does it: again and again. */
 			schedule(d,
 			    s->now + rng_between(&s->net_rng, 200000, 1500000));
+		else if (!f->end && s->gate &&
+			 !s->gate(s->gate_arg, from, to, f->data))
+			schedule(d, s->now + GATE_US);
 		else if (f->end || (!c->paused && c->ev))
 			deliver(d, f);
 		if (l->end[!d->from] && !l->end[!d->from]->paused)
@@ -981,6 +986,16 @@ sim_net_tap(struct sim *s,
 	ASSERT(s->n_taps < SIM_TAPS_MAX);
 	s->taps[s->n_taps].fn = fn;
 	s->taps[s->n_taps++].arg = arg;
+}
+
+void
+sim_net_gate(struct sim *s,
+    bool (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
+	struct str frame),
+    void *arg)
+{
+	s->gate = fn;
+	s->gate_arg = arg;
 }
 
 void

@@ -19,6 +19,7 @@ extern const struct scenario scenario_late;
 extern const struct scenario scenario_lease;
 extern const struct scenario scenario_reinsert;
 extern const struct scenario scenario_resync;
+extern const struct scenario scenario_stale;
 extern const struct scenario scenario_takeover;
 
 /* Counters in a table c: increments happen once each, or not at all. */

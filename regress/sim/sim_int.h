@@ -69,6 +69,9 @@ struct sim {
 		void *arg;
 	} taps[SIM_TAPS_MAX];
 	uint32_t n_taps;
+	bool (*gate)(void *arg, struct sim_host *from, struct sim_host *to,
+	    struct str frame);
+	void *gate_arg;
 	/* Since when frames from one host to another are stopped; 0 = not. */
 	uint64_t blocked[SIM_HOSTS_MAX][SIM_HOSTS_MAX];
 };

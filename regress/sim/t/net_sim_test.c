@@ -251,6 +251,35 @@ partition_stalls_then_heals(void)
 	sim_free(p.sim);
 }
 
+static bool
+before_ten(
+    void *arg, struct sim_host *from, struct sim_host *to, struct str frame)
+{
+	const struct peer *server = arg;
+
+	(void)from;
+	return to != server->host || number_of(frame) < 10;
+}
+
+static void
+gate_holds_frames_until_it_opens(void)
+{
+	struct pair p;
+
+	pair_start(&p, 3);
+	sim_boot(p.server.host);
+	sim_boot(p.client.host);
+	sim_net_gate(p.sim, before_ten, &p.server);
+	pair_run(&p, 4000);
+	CHECK(p.server.got == 10 && p.client.got == 10);
+	CHECK(!p.client.closed);
+	sim_net_gate(p.sim, NULL, NULL);
+	pair_run(&p, 1000);
+	CHECK(p.client.got > 10);
+	CHECK(p.client.bad == 0 && p.server.bad == 0);
+	sim_free(p.sim);
+}
+
 static void
 long_partition_ends_both_sides(void)
 {
@@ -418,6 +447,7 @@ CU_MAIN("net_sim", {"frames_arrive_in_order", frames_arrive_in_order},
     {"power_loss_is_silent_until_it_is_back",
 	power_loss_is_silent_until_it_is_back},
     {"partition_stalls_then_heals", partition_stalls_then_heals},
+    {"gate_holds_frames_until_it_opens", gate_holds_frames_until_it_opens},
     {"long_partition_ends_both_sides", long_partition_ends_both_sides},
     {"reset_after_arrival_loses_the_answer",
 	reset_after_arrival_loses_the_answer},

@@ -302,7 +302,7 @@ start_term(struct st_group *g)
 		if (n->state > ST_NODE_SERVING)
 			return false;
 	}
-	g->term_start = g->last + 1;
+	ASSERT(g->term_start == g->last + 1);
 	if (mutate("serve_before_own_entry")) {
 		st_pending_unref(st_group_append(g, &e));
 		return true;
@@ -318,6 +318,9 @@ take_office(struct st_group *g, const struct campaign *c)
 {
 	g->ballot = g->promise;
 	g->leader = g->node->id.member;
+	/* From now on, not only once that entry has its stamp: members may
+	 * acknowledge older ones before. */
+	g->term_start = g->last + 1;
 	st_group_move(g, ST_GROUP_ELECTED);
 	st_replicate_start(g);
 	for (uint32_t i = 0; c && i < c->votes; i++)

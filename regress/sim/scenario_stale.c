@@ -111,8 +111,10 @@ join_all(struct stale *s)
 	s->on_election = NULL;
 	s->on_frame = NULL;
 	s->hot = false;
-	for (uint32_t i = 0; i < NODES; i++)
+	for (uint32_t i = 0; i < NODES; i++) {
 		sim_clock_drift(host_at(s, i), 0);
+		s->fleet->nodes[i].disk.slow = 1;
+	}
 }
 
 static uint16_t
@@ -639,6 +641,8 @@ figure8(struct client *c)
 		return;
 	wait_for(c, NULL, about(c, 20, 60));
 	s->done = false;
+	/* So that its stamps may have to wait. */
+	s->fleet->nodes[s->a].disk.slow = (uint32_t)rng_between(&c->rng, 1, 20);
 	s->on_frame = large_only;
 	part(s, s->a, s->c, PASS);
 	part(s, G1, s->c, PASS);

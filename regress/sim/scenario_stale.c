@@ -51,6 +51,7 @@ struct stale {
 	struct fleet *fleet;
 	struct arena *scratch;
 	uint8_t pass[HOSTS][HOSTS];
+	bool begun;
 	bool hot; /* something may be stale now */
 
 	/* Who leads, as far as anybody was elected. */
@@ -670,6 +671,7 @@ begin(struct run *r)
 	n.latency_us = 200 + n.latency_us % 500;
 	sim_net_conf(r->sim, &n);
 	sim_net_tap(r->sim, tap_ev, stale_of(r));
+	stale_of(r)->begun = true;
 }
 
 static void
@@ -677,7 +679,7 @@ play(struct client *c)
 {
 	size_t i = rng_below(&c->rng, sizeof scripts / sizeof *scripts);
 
-	if (c->connects == 0)
+	if (!stale_of(c->run)->begun)
 		begin(c->run);
 	if (!calm(c))
 		return;

@@ -80,8 +80,8 @@ struct client {
 	uint32_t gateway_boot;
 	uint32_t by_gateway;  /* the only one it uses, from 1; 0 = any */
 	uint64_t patience_us; /* for a statement; 0 = as long as any takes */
-	uint64_t connects;   /* so far */
-	struct arena *arena; /* of the present operation */
+	uint64_t connects;    /* so far */
+	struct arena *arena;  /* of the present operation */
 	uint64_t sequence;
 	bool finished;
 	const char *doing;

@@ -75,8 +75,7 @@ struct fleet {
 	struct fleet_node nodes[SIM_NODES_MAX];
 	struct fleet_gateway gateways[SIM_GATEWAYS_MAX];
 	/* Is told of elections, in the middle of a turn; NULL = nobody. */
-	void (*elected)(
-	    void *arg, uint32_t node, const struct st_observed *o);
+	void (*elected)(void *arg, uint32_t node, const struct st_observed *o);
 	void *elected_arg;
 	const char *seeds; /* addresses of all nodes */
 	struct rng rng;

@@ -47,8 +47,8 @@ void sim_net_tap(struct sim *s,
     void (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
 	struct str frame),
     void *arg);
-/* Is asked of every frame that is to arrive; while it says false the frame waits,
- * and those behind it. */
+/* Is asked of every frame that is to arrive; while it says false the frame
+ * waits, and those behind it. */
 void sim_net_gate(struct sim *s,
     bool (*fn)(void *arg, struct sim_host *from, struct sim_host *to,
 	struct str frame),

@@ -187,7 +187,9 @@ list_lost(struct st_link *l, struct arena *a, const struct cl_beat *m,
 		out->granted = 0;
 }
 
-/* The leader's commit index, as far as this log is known to be its. */
+/* The leader's commit index, as far as this log is known to be its: in that
+ * very ballot, since the same leader may have been deposed and elected again,
+ * with other entries behind what this member took from it before. */
 static void
 take_commit(struct st_node *n, uint32_t from, uint32_t incarnation,
     const struct cl_group_index *c, struct cl_group_index *applied)
@@ -199,7 +201,8 @@ take_commit(struct st_node *n, uint32_t from, uint32_t incarnation,
 	applied->index = 0;
 	if (!g || !st_group_loaded(g) || g->gid.epoch != c->epoch ||
 	    g->state != ST_GROUP_FOLLOWING || g->promise.member != from ||
-	    g->promise.incarnation != incarnation)
+	    g->promise.incarnation != incarnation ||
+	    (g->promise.round != c->round && !mutate("commit_any_ballot")))
 		return;
 	index = c->index < g->matched ? c->index : g->matched;
 	if (index > g->committed) {
@@ -368,7 +371,8 @@ take_applied(struct st_link *l, const struct cl_beaten *m)
 		    st_group_find(l->node, x->placement, x->slot);
 		struct st_progress *p;
 
-		if (!g || g->gid.epoch != x->epoch || !st_group_is_leader(g))
+		if (!g || g->gid.epoch != x->epoch || !st_group_is_leader(g) ||
+		    g->ballot.round != x->round)
 			continue;
 		p = st_replicate_peer(g, l->member);
 		if (p && x->index <= g->applied)
@@ -423,8 +427,9 @@ list_news(struct st_link *l, struct arena *a, struct cl_beat *m)
 		p->commit = g->committed;
 		if (p->applied < g->committed)
 			list_push(&l->news, &p->news);
-		m->commits[m->n_commits++] = (struct cl_group_index){
-		    g->gid.placement, g->gid.slot, g->gid.epoch, g->committed};
+		m->commits[m->n_commits++] =
+		    (struct cl_group_index){g->gid.placement, g->gid.slot,
+			g->gid.epoch, g->ballot.round, g->committed};
 	}
 }
 

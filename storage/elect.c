@@ -197,9 +197,8 @@ ask_fiber(void *arg)
 	struct st_node *n = c->node;
 	struct arena *a = arena_new(c->arena, "vote");
 	struct st_reply_msg reply;
-	struct err *e =
-	    st_peer_call(n, a, st_link_addr(n, k->member), CL_MSG_VOTE, &c->msg,
-		world_mono_us(n->world) + VOTE_CALL_US, &reply);
+	struct err *e = st_member_call(n, a, k->member, CL_MSG_VOTE, &c->msg,
+	    world_mono_us(n->world) + VOTE_CALL_US, &reply);
 
 	if (!e && reply.kind == CL_MSG_VOTED) {
 		st_link_incarnation(

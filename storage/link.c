@@ -449,8 +449,8 @@ beat_once(struct st_link *l)
 		l->since_us = m.sent;
 	m.deaf_us = m.sent - (l->answered_us ? l->answered_us : l->since_us);
 	list_news(l, a, &m);
-	e = st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
-	    m.sent + BEAT_CALL_US, &reply);
+	e = st_member_call(
+	    n, a, l->member, CL_MSG_BEAT, &m, m.sent + BEAT_CALL_US, &reply);
 	metric_inc(M_NODE_BEATS);
 	if (!e && reply.kind == CL_MSG_BEATEN)
 		take_beaten(l, reply.msg);
@@ -474,8 +474,8 @@ leave_fiber(void *arg)
 	struct st_reply_msg reply;
 
 	/* Who does not hear it finds out by itself. */
-	st_peer_call(n, a, st_link_addr(n, l->member), CL_MSG_BEAT, &m,
-	    m.sent + LEAVE_US, &reply);
+	st_member_call(
+	    n, a, l->member, CL_MSG_BEAT, &m, m.sent + LEAVE_US, &reply);
 	arena_free(a);
 	st_background_end(n);
 }

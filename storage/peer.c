@@ -5,6 +5,7 @@
 #include "storage/clock.h"
 #include "storage/conn.h"
 #include "storage/life.h"
+#include "storage/link.h"
 
 #define PEER_MAGIC 0x53545052u
 
@@ -292,8 +293,9 @@ connect_peer(struct peer *p, struct arena *a, uint64_t deadline_us)
 	return NULL;
 }
 
-struct err *
-st_peer_call(struct st_node *n, struct arena *a, struct str addr,
+/* `member`: who must answer there; 0: anybody. */
+static struct err *
+call_at(struct st_node *n, struct arena *a, struct str addr, uint32_t member,
     enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
     struct st_reply_msg *out)
 {
@@ -304,6 +306,11 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
 
 	memset(out, 0, sizeof *out);
 	TRY(connect_peer(p, a, deadline_us));
+	/* A member that lost its disk may be there again as another one: what
+	 * it says must not count for who it was. */
+	if (member && p->member != member)
+		return ERR(a, ERRCODE_CONNECTION_FAILURE,
+		    "at %s is member %u, not %u", p->addr, p->member, member);
 	sent_us = world_mono_us(n->world);
 	cond_init(&c.done, n->world);
 	c.request = ++n->next_request;
@@ -324,6 +331,28 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
 		    "node %s did not answer in time", p->addr);
 	}
 	return c.err;
+}
+
+struct err *
+st_peer_call(struct st_node *n, struct arena *a, struct str addr,
+    enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
+    struct st_reply_msg *out)
+{
+	return call_at(n, a, addr, 0, kind, msg, deadline_us, out);
+}
+
+struct err *
+st_member_call(struct st_node *n, struct arena *a, uint32_t member,
+    enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
+    struct st_reply_msg *out)
+{
+	struct str addr = st_link_addr(n, member);
+
+	memset(out, 0, sizeof *out);
+	if (!addr.len)
+		return ERR(a, ERRCODE_CONNECTION_FAILURE,
+		    "the address of member %u is not known", member);
+	return call_at(n, a, addr, member, kind, msg, deadline_us, out);
 }
 
 void

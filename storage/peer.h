@@ -21,6 +21,11 @@ struct st_reply_msg {
 struct err *st_peer_call(struct st_node *n, struct arena *a, struct str addr,
     enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
     struct st_reply_msg *out);
+/* The same to a member, at the address that the catalog has: also 08006 when
+ * another member answers there. */
+struct err *st_member_call(struct st_node *n, struct arena *a, uint32_t member,
+    enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
+    struct st_reply_msg *out);
 /* All connections end; calls under way fail. */
 void st_peers_close(struct st_node *n);
 

@@ -660,8 +660,8 @@ call_fiber(void *arg)
 	struct st_link *l = f->link;
 	struct st_node *n = l->node;
 	struct st_reply_msg reply;
-	struct err *e = st_peer_call(n, f->arena, st_link_addr(n, l->member),
-	    CL_MSG_APPEND, &f->msg, world_mono_us(n->world) + CALL_US, &reply);
+	struct err *e = st_member_call(n, f->arena, l->member, CL_MSG_APPEND,
+	    &f->msg, world_mono_us(n->world) + CALL_US, &reply);
 	const struct cl_appended *out = reply.msg;
 
 	if (e || reply.kind != CL_MSG_APPENDED ||

@@ -98,7 +98,7 @@ ask(struct pull *p, struct arena *a, struct cl_resync_get *m)
 		m->round = g->promise.round;
 		m->incarnation = g->promise.incarnation;
 	}
-	e = st_peer_call(n, a, st_link_addr(n, p->source), CL_MSG_RESYNC_GET, m,
+	e = st_member_call(n, a, p->source, CL_MSG_RESYNC_GET, m,
 	    world_mono_us(n->world) + CALL_US, &reply);
 	if (e || reply.kind != CL_MSG_RESYNC_PAGE) {
 		LOG(n->world, LOG_TRACE, "resync", "no_answer",

@@ -339,10 +339,10 @@ ask_member(struct scrub *s, struct asker *k)
 {
 	struct st_node *n = s->node;
 	struct st_reply_msg reply;
-	struct err *e = st_peer_call(n, s->arena, st_link_addr(n, k->member),
-	    CL_MSG_DIGEST_GET, &k->msg,
-	    world_mono_us(n->world) + (k->msg.deep ? DEEP_US : CALL_US),
-	    &reply);
+	struct err *e =
+	    st_member_call(n, s->arena, k->member, CL_MSG_DIGEST_GET, &k->msg,
+		world_mono_us(n->world) + (k->msg.deep ? DEEP_US : CALL_US),
+		&reply);
 
 	k->answered = !e && reply.kind == CL_MSG_DIGESTS;
 	if (k->answered) {
@@ -469,9 +469,8 @@ tell_odd(struct scrub *s, uint32_t member)
 		st_resync_damaged(s->group);
 	else
 		/* If it does not hear this, the next scrub says it again. */
-		(void)st_peer_call(n, s->arena, st_link_addr(n, member),
-		    CL_MSG_RESYNC_ASK, &m, world_mono_us(n->world) + CALL_US,
-		    &reply);
+		(void)st_member_call(n, s->arena, member, CL_MSG_RESYNC_ASK, &m,
+		    world_mono_us(n->world) + CALL_US, &reply);
 }
 
 static enum scrubbed
@@ -625,7 +624,7 @@ is_complete(struct st_node *n, struct arena *a, struct st_group *g, uint32_t m)
 
 	if (m == n->id.member)
 		return st_group_complete(g);
-	e = st_peer_call(n, a, st_link_addr(n, m), CL_MSG_DIGEST_GET, &get,
+	e = st_member_call(n, a, m, CL_MSG_DIGEST_GET, &get,
 	    world_mono_us(n->world) + CALL_US, &reply);
 	return !e && reply.kind == CL_MSG_DIGESTS &&
 	       !((const struct cl_digests *)reply.msg)->reason;

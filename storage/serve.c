@@ -144,7 +144,8 @@ static struct err *
 member(struct st_request *r, uint32_t *id)
 {
 	*id = st_request_member(r);
-	return *id ? NULL
+	return *id && *id != r->node->id.member
+		   ? NULL
 		   : ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
 			 "only members may send this");
 }

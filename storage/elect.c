@@ -8,6 +8,7 @@
 #include "storage/catalog.h"
 #include "storage/clock.h"
 #include "storage/config.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/load.h"
 #include "storage/peer.h"
@@ -87,7 +88,7 @@ st_group_promise(struct st_group *g, const struct st_ballot *b)
 	g->matched = g->committed;
 	if (b->round > g->rounds_seen)
 		g->rounds_seen = b->round;
-	st_link_lost(g, &was, b);
+	st_lease_lost(g, &was, b);
 	if (b->member != g->node->id.member)
 		st_group_step_down(g);
 	st_log_promise(g);
@@ -381,7 +382,7 @@ is_bound(struct st_group *g, const struct st_ballot *ask)
 	bool owner = ask->member == g->promise.member &&
 		     ask->incarnation == g->promise.incarnation;
 
-	if (!owner && !g->released && st_link_given(g->node, &g->promise))
+	if (!owner && !g->released && st_lease_given(g->node, &g->promise))
 		return true;
 	return st_group_is_leader(g) && st_lease_ok(g) &&
 	       !mutate("lease_self_vote");
@@ -533,7 +534,7 @@ not_before(struct st_group *g, uint64_t asked_us)
 	uint64_t at = 0, rank = asked_us + alive_before(g) * RANK_US;
 
 	if (!mutate("lease_self_vote") && !g->released)
-		at = st_link_given(n, &g->promise);
+		at = st_lease_given(n, &g->promise);
 	if (g->n_members > 1 && n->vote_after_us > at)
 		at = n->vote_after_us;
 	if (g->n_members > 1 && alive_before(g) && rank > at)

@@ -1,5 +1,7 @@
 #include "storage/identity.h"
 
+#include "storage/record.h"
+
 #define FORMAT 1u
 
 void
@@ -30,65 +32,13 @@ st_identity_get(struct str bytes, struct st_identity *id)
 	return cur_done(&c) && id->member != 0;
 }
 
-/* One small record, read or written by an engine job. */
-struct record_job {
-	struct arena *arena; /* a root */
-	struct str key;
-	struct str value;
-	bool found;
-};
-
-static void
-get_job(struct kv *kv, void *arg)
-{
-	struct record_job *j = arg;
-	struct str v;
-
-	j->found = kv_get(kv, KV_META, j->key, &v);
-	if (j->found)
-		j->value = arena_str(j->arena, v);
-}
-
-static void
-put_job(struct kv *kv, void *arg)
-{
-	const struct record_job *j = arg;
-
-	kv_put(kv, KV_META, j->key, j->value);
-}
-
-static bool
-get_record(struct st_node *n, struct str key, struct arena *a, struct str *out)
-{
-	struct st_scratch *s = st_scratch_new(n, "record");
-	struct record_job j = {.arena = s->arena, .key = key};
-
-	engine_run(n->engine, ST_LANE_META, ENGINE_READ, get_job, &j);
-	if (j.found)
-		*out = arena_str(a, j.value);
-	st_scratch_free(s);
-	return j.found;
-}
-
-static enum engine_result
-put_record(struct st_node *n, struct str key, struct str value)
-{
-	struct record_job j = {.key = key, .value = value};
-	enum engine_result r =
-	    engine_run(n->engine, ST_LANE_META, ENGINE_WRITE, put_job, &j);
-
-	if (r == ENGINE_OK)
-		engine_sync(n->engine);
-	return r;
-}
-
 struct err *
 st_identity_load(struct st_node *n, struct arena *a)
 {
 	struct str bytes;
 
 	memset(&n->id, 0, sizeof n->id);
-	if (!get_record(n, STR("I"), a, &bytes))
+	if (!st_record_get(n, STR("I"), a, &bytes))
 		return NULL;
 	if (st_identity_get(bytes, &n->id))
 		return NULL;
@@ -109,7 +59,7 @@ st_identity_save(struct st_node *n, struct arena *a)
 
 	buf_init(&b, a);
 	st_identity_put(&b, &n->id);
-	if (put_record(n, STR("I"), buf_view(&b)) != ENGINE_OK)
+	if (st_record_put(n, STR("I"), buf_view(&b)) != ENGINE_OK)
 		return ERR(
 		    a, ERRCODE_DISK_FULL, "the data directory's disk is full");
 	return NULL;
@@ -120,12 +70,12 @@ st_addrs_load(struct st_node *n)
 {
 	struct str v;
 
-	return get_record(n, STR("A"), n->arena, &v) ? v : STR_NONE;
+	return st_record_get(n, STR("A"), n->arena, &v) ? v : STR_NONE;
 }
 
 void
 st_addrs_save(struct st_node *n, struct str addrs)
 {
 	/* Only a help for the next start: a full disk does not matter. */
-	put_record(n, STR("A"), addrs);
+	st_record_put(n, STR("A"), addrs);
 }

@@ -9,6 +9,7 @@
 #include "storage/config.h"
 #include "storage/elect.h"
 #include "storage/identity.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/peer.h"
 #include "storage/propose.h"

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "storage/link.h"
+#include "storage/record.h"
 
 #define FORMAT     1u
 #define RECORD_LEN (1 + 4 + ST_LIFE)
@@ -90,23 +91,13 @@ struct keep {
 };
 
 static void
-keep_job(struct kv *kv, void *arg)
-{
-	const struct keep *k = arg;
-
-	kv_put(kv, KV_META, k->key, k->record);
-}
-
-static void
 keep_fiber(void *arg)
 {
 	struct keep *k = arg;
 	struct st_node *n = k->node;
 
 	/* With a full disk it is known to this process at least. */
-	if (engine_run(n->engine, ST_LANE_META, ENGINE_WRITE, keep_job, k) ==
-	    ENGINE_OK)
-		engine_sync(n->engine);
+	st_record_put(n, k->key, k->record);
 	arena_free(k->arena);
 	st_background_end(n);
 }

@@ -8,6 +8,7 @@
 #include "storage/catalog.h"
 #include "storage/elect.h"
 #include "storage/facts.h"
+#include "storage/lease.h"
 #include "storage/peer.h"
 #include "storage/replicate.h"
 
@@ -116,77 +117,6 @@ st_link_incarnation(struct st_link *l, uint32_t incarnation)
 	}
 }
 
-/* ---- leases: the granter ---- */
-
-uint64_t
-st_link_given(struct st_node *n, const struct st_ballot *b)
-{
-	const struct st_link *l;
-
-	if (!b->member || b->member == n->id.member ||
-	    mutate("lease_any_owner"))
-		return 0;
-	l = st_link_get(n, b->member);
-	if (l->given_incarnation != b->incarnation ||
-	    l->given_until_us <= world_mono_us(n->world))
-		return 0;
-	return l->given_until_us;
-}
-
-void
-st_link_lost(struct st_group *g, const struct st_ballot *was,
-    const struct st_ballot *now)
-{
-	struct st_link *l;
-	struct st_lost *x = NULL;
-
-	if (!was->member || was->member == g->node->id.member ||
-	    was->member == now->member)
-		return;
-	l = st_link_get(g->node, was->member);
-	for (uint32_t i = 0; i < l->n_lost && !x; i++)
-		if (st_gid_eq(l->lost[i].gid, g->gid))
-			x = &l->lost[i];
-	if (!x) {
-		if (l->n_lost == l->cap_lost) {
-			uint32_t cap = l->cap_lost ? l->cap_lost * 2 : 8;
-
-			l->lost = arena_grow(g->node->arena, l->lost,
-			    l->cap_lost * sizeof *l->lost,
-			    cap * sizeof *l->lost);
-			l->cap_lost = cap;
-		}
-		x = &l->lost[l->n_lost++];
-	}
-	*x = (struct st_lost){g->gid, *now, ++l->lost_number};
-}
-
-static void
-list_lost(struct st_link *l, struct arena *a, const struct cl_beat *m,
-    struct cl_beaten *out)
-{
-	uint32_t left = 0;
-	/* What it knows of an earlier process of this node says nothing of the
-	 * losses of this one, which are numbered anew. */
-	uint64_t seen =
-	    m->lost_of == l->node->id.incarnation ? m->lost_seen : 0;
-
-	for (uint32_t i = 0; i < l->n_lost; i++)
-		if (l->lost[i].number > seen)
-			l->lost[left++] = l->lost[i];
-	l->n_lost = left;
-	out->lost_number = l->lost_number;
-	out->lost = NEW_N(a, struct cl_group_ballot, left + 1);
-	for (uint32_t i = 0; i < left && i < CL_SLOTS_MAX; i++)
-		out->lost[out->n_lost++] = (struct cl_group_ballot){
-		    l->lost[i].gid.placement, l->lost[i].gid.slot,
-		    l->lost[i].gid.epoch, l->lost[i].ballot.round,
-		    l->lost[i].ballot.member, l->lost[i].ballot.incarnation};
-	/* A list that does not fit grants nothing. */
-	if (out->n_lost < left)
-		out->granted = 0;
-}
-
 /* The leader's commit index, as far as this log is known to be its: in that
  * very ballot, since the same leader may have been deposed and elected again,
  * with other entries behind what this member took from it before. */
@@ -253,7 +183,7 @@ st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
 	/* One that hears nothing of this node (a partition one way) gets no
 	 * lease out of it, and cannot lead it. */
 	if (m->deaf_us > DEAF_US) {
-		list_lost(l, a, m, out);
+		st_lease_list_lost(l, a, m, out);
 		return NULL;
 	}
 	heard(l);
@@ -264,86 +194,11 @@ st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
 		l->given_incarnation = m->incarnation;
 		l->given_until_us = until;
 	}
-	list_lost(l, a, m, out);
+	st_lease_list_lost(l, a, m, out);
 	for (uint32_t i = 0; i < m->n_commits; i++)
 		take_commit(n, from, m->incarnation, &m->commits[i],
 		    &out->applied[out->n_applied++]);
 	return NULL;
-}
-
-/* ---- leases: the leader ---- */
-
-bool
-st_lease_ok(const struct st_group *g)
-{
-	struct st_grant grants[CL_COPIES_MAX];
-	size_t n = 0;
-
-	if (!st_group_is_leader(g))
-		return false;
-	for (uint32_t i = 0; i < g->n_peers; i++) {
-		const struct st_progress *p = &g->peers[i];
-
-		if (!p->learner)
-			grants[n++] = (struct st_grant){p->link->grant_sent_us,
-			    p->link->grant_until_us, p->acked_us};
-	}
-	return st_lease_holds(grants, n, world_mono_us(g->node->world));
-}
-
-static bool
-confirmed(const struct st_group *g, uint64_t round)
-{
-	uint32_t n = 1;
-
-	for (uint32_t i = 0; i < g->n_peers; i++)
-		n += !g->peers[i].learner && g->peers[i].confirm >= round;
-	return n * 2 > g->n_members;
-}
-
-bool
-st_groups_confirm(struct st_group *const *groups,
-    const struct st_ballot *ballots, size_t count, uint64_t deadline_us)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < count; i++) {
-		struct st_group *g = groups[i];
-
-		if (!st_group_leads(g, &ballots[i]))
-			return false;
-		if (st_lease_ok(g) || g->n_members == 1)
-			continue;
-		all = false;
-		g->confirm++;
-		st_replicate_wake(g);
-	}
-	if (all)
-		return true;
-	metric_inc(M_NODE_CONFIRMS);
-	for (size_t i = 0; i < count; i++) {
-		struct st_group *g = groups[i];
-		uint64_t round = g->confirm;
-
-		while (!confirmed(g, round)) {
-			if (!st_group_leads(g, &ballots[i]))
-				return false;
-			if (st_lease_ok(g))
-				break;
-			if (cond_wait(&g->changed, deadline_us) != WAKE_EVENT)
-				return false;
-		}
-		if (!st_group_leads(g, &ballots[i]))
-			return false;
-	}
-	return true;
-}
-
-bool
-st_group_confirm(
-    struct st_group *g, const struct st_ballot *b, uint64_t deadline_us)
-{
-	return st_groups_confirm(&g, b, 1, deadline_us);
 }
 
 /* ---- heartbeats ---- */
@@ -550,7 +405,8 @@ check_quiet(struct st_node *n)
 	while ((g = next_led(n, &at))) {
 		uint32_t alive = 1;
 
-		if (g->applied == g->last && confirmed(g, g->confirm)) {
+		if (g->applied == g->last &&
+		    st_group_confirmed(g, g->confirm)) {
 			g->quiet_us = 0;
 			continue;
 		}
@@ -604,55 +460,6 @@ links_fiber(void *arg)
 		    world_mono_us(n->world) + n->conf.beat_us);
 	}
 	st_background_end(n);
-}
-
-/* ---- start ---- */
-
-struct lease_job {
-	uint64_t lease;
-};
-
-static void
-read_lease(struct kv *kv, void *arg)
-{
-	struct lease_job *j = arg;
-	struct str v;
-
-	j->lease = 0;
-	if (kv_get(kv, KV_META, STR("L"), &v)) {
-		struct cur c = cur_of(v);
-
-		j->lease = cur_le64(&c);
-	}
-}
-
-static void
-write_lease(struct kv *kv, void *arg)
-{
-	const struct lease_job *j = arg;
-	uint8_t b[8];
-
-	for (int i = 0; i < 8; i++)
-		b[i] = (uint8_t)(j->lease >> (8 * i));
-	kv_put(kv, KV_META, STR("L"), str_of(b, sizeof b));
-}
-
-void
-st_links_open(struct st_node *n)
-{
-	struct lease_job j = {0};
-
-	engine_run(n->engine, ST_LANE_META, ENGINE_READ, read_lease, &j);
-	n->vote_after_us = world_mono_us(n->world) + j.lease;
-	if (mutate("vote_after_restart"))
-		n->vote_after_us = 0;
-	if (j.lease >= n->conf.leader_lease_us)
-		return;
-	j.lease = n->conf.leader_lease_us;
-	while (engine_run(n->engine, ST_LANE_META, ENGINE_WRITE, write_lease,
-		   &j) == ENGINE_FULL)
-		fiber_sleep(n->world, world_mono_us(n->world) + 100000);
-	engine_sync(n->engine);
 }
 
 void

@@ -1,5 +1,6 @@
-/* The other members as this node sees them: are they alive, what leases do they
- * grant, what leases has this node given, and what is there to send to them.
+/* The other members as this node sees them: are they alive, what is there to
+ * send to them, and what their heartbeats said.  What leases mean is in
+ * lease.h.
  *
  * One heartbeat per node pair and beat, on a connection of its own, carries
  * leases and the commit indexes of groups with news (CONSENSUS 1, 4): an idle
@@ -51,9 +52,6 @@ struct st_link {
 	uint64_t lost_number;
 };
 
-/* Reads how long a lease was ever granted, so that a restarted node keeps from
- * voting that long; flushed before the first grant. In the start fiber. */
-void st_links_open(struct st_node *n);
 /* Heartbeats and senders to all members of the catalog, those to come
  * included. */
 void st_links_start(struct st_node *n);
@@ -72,24 +70,7 @@ bool st_group_heard(const struct st_group *g);
  * acknowledged. */
 void st_link_incarnation(struct st_link *l, uint32_t incarnation);
 
-/* Until when (monotonic) this node may vote for nobody but the owner of that
- * ballot; 0: it may. */
-uint64_t st_link_given(struct st_node *n, const struct st_ballot *b);
-/* This node went from ballot `was` of another member to `now`. */
-void st_link_lost(struct st_group *g, const struct st_ballot *was,
-    const struct st_ballot *now);
-
 struct err *st_beat_serve(struct st_node *n, struct arena *a, uint32_t from,
     const struct cl_beat *m, struct cl_beaten *out);
-
-/* Does the leader's lease on the group hold now (CONSENSUS 4)? */
-bool st_lease_ok(const struct st_group *g);
-/* In a fiber: after reads, is this member still the leader, by its lease or by
- * a majority that says so? False: not, or not known by the deadline. */
-bool st_group_confirm(
-    struct st_group *g, const struct st_ballot *b, uint64_t deadline_us);
-/* The same for many; all their rounds are under way together. */
-bool st_groups_confirm(struct st_group *const *groups,
-    const struct st_ballot *ballots, size_t count, uint64_t deadline_us);
 
 #endif

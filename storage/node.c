@@ -12,6 +12,7 @@
 #include "storage/identity.h"
 #include "storage/join.h"
 #include "storage/life.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/log.h"
 #include "storage/peer.h"
@@ -206,7 +207,7 @@ start(struct st_node *n, struct arena *a)
 	TRY(become(n, a));
 	st_clock_start(n);
 	st_log_start(n);
-	st_links_open(n);
+	st_lease_open(n);
 	st_links_start(n);
 	return first_catalog(n, a);
 }

@@ -7,6 +7,7 @@
 #include "storage/catalog.h"
 #include "storage/clock.h"
 #include "storage/elect.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 
 /* Rows of an answer, so that it fits a frame whatever they are. */

@@ -2,6 +2,7 @@
 
 #include "base/metrics.h"
 #include "base/mutate.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/replicate.h"
 

@@ -5,6 +5,7 @@
 #include "storage/apply.h"
 #include "storage/catalog.h"
 #include "storage/elect.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/replicate.h"
 #include "storage/slice.h"

@@ -8,6 +8,7 @@
 #include "regress/sim/invariants.h"
 #include "regress/sim/tunnel.h"
 #include "storage/config.h"
+#include "storage/lease.h"
 #include "storage/link.h"
 #include "storage/node.h"
 

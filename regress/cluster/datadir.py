@@ -113,6 +113,17 @@ def every_row(n):
     equal(cluster.query("select count(*) from kept"), [(n,)])
 
 
+def does_not_start(node, data, why):
+    """With what is in `data` now; then as it was, from `data`.kept."""
+    try:
+        status, said = node.run(seconds=60)
+        check(status != 0, why, said)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+        os.rename(data + ".kept", data)
+    node.start()
+
+
 @claim
 def a_node_whose_directory_was_emptied_does_not_vote_as_who_it_was():
     cluster.query("drop table if exists kept")
@@ -121,13 +132,7 @@ def a_node_whose_directory_was_emptied_does_not_vote_as_who_it_was():
     node.kill()
     data = node.option("dir")
     os.rename(data, data + ".kept")
-    try:
-        status, said = node.run(seconds=60)
-        check(status != 0, "it serves under its old address:", said)
-    finally:
-        shutil.rmtree(data, ignore_errors=True)
-        os.rename(data + ".kept", data)
-    node.start()
+    does_not_start(node, data, "it serves under its old address:")
     every_row(200)
 
 
@@ -146,13 +151,7 @@ def a_directory_older_than_what_it_acknowledged_does_not_serve():
     node.terminate()
     os.rename(data, data + ".kept")
     os.rename(data + ".old", data)
-    try:
-        status, said = node.run(seconds=60)
-        check(status != 0, "it serves with an older directory:", said)
-    finally:
-        shutil.rmtree(data, ignore_errors=True)
-        os.rename(data + ".kept", data)
-    node.start()
+    does_not_start(node, data, "it serves with an older directory:")
     every_row(400)
 
 

@@ -7,7 +7,10 @@
 #include "cluster/row.h"
 #include "regress/lib/cu.h"
 #include "storage/conn.h"
+#include "storage/entry.h"
+#include "storage/follow.h"
 #include "storage/group.h"
+#include "storage/link.h"
 #include "storage/peer.h"
 #include "storage/t/node_rig.h"
 
@@ -412,6 +415,91 @@ a_newcomer_is_not_sent_the_same_entry_over_and_over(void)
 	on_cluster(newcomer);
 }
 
+/* ---- what a leader says of its commit index ---- */
+
+/* Both members' group, that nobody has led yet, as the second one, which is
+ * gone, would lead it: two entries of its term. */
+static struct cl_append
+entries_of(
+    struct arena *a, const struct cl_group_index *c, uint32_t incarnation)
+{
+	struct cl_append m = {.n_groups = 1, .n_entries = 2};
+
+	m.groups = NEW(a, struct cl_append_head);
+	*m.groups = (struct cl_append_head){.placement = c->placement,
+	    .slot = c->slot,
+	    .epoch = c->epoch,
+	    .round = c->round,
+	    .member = 2,
+	    .incarnation = incarnation,
+	    .count = 2};
+	m.entries = NEW_N(a, struct cl_append_entry, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct st_entry e = {.kind = ST_ENTRY_EMPTY,
+		    .ballot = {c->round, 2, incarnation},
+		    .index = i + 1,
+		    .stamp = i + 1};
+		struct buf b;
+
+		buf_init(&b, a);
+		st_entry_encode(&b, &e);
+		m.entries[i].bytes = buf_view(&b);
+	}
+	return m;
+}
+
+static uint64_t
+applied_after_beat(struct cl_group_index *c, uint32_t incarnation)
+{
+	struct cl_beat m = {
+	    .incarnation = incarnation, .commits = c, .n_commits = 1};
+	struct cl_beaten out;
+
+	MUST(!st_beat_serve(nr.node, nr.r.arena, 2, &m, &out));
+	MUST(out.n_applied == 1);
+	/* It is applied after it is known to be committed. */
+	rig_sleep(&nr.r, 20000);
+	MUST(!st_beat_serve(nr.node, nr.r.arena, 2, &m, &out));
+	return out.applied[0].index;
+}
+
+/* The second member led in round 10, lost the lead, and is elected again in
+ * round 12 with another entry at the same index: this member, which has the one
+ * of round 10, hears of the commit before it is sent anything. */
+static void
+elected_again(struct rig *r)
+{
+	struct second s;
+	struct cl_group_index c = {.epoch = 1, .round = 10, .index = 2};
+	struct cl_appended out;
+	struct cl_append m;
+	uint32_t incarnation;
+
+	nr.conf.replication = 2;
+	nr_node(&nr);
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	c.placement = nr_table(&nr, "t")->placement;
+	settle(&s);
+	incarnation = s.node->id.incarnation;
+	stop_second(&s);
+	m = entries_of(r->arena, &c, incarnation);
+	MUST(!st_append_serve(nr.node, r->arena, 2, &m,
+	    st_node_catalog_version(nr.node), &out));
+	CHECK(out.acks[0].result == CL_APPEND_OK && out.acks[0].last == 2);
+	c.round = 12;
+	CHECK(applied_after_beat(&c, incarnation) == 0);
+	c.round = 10;
+	CHECK(applied_after_beat(&c, incarnation) == 2);
+	nr_node_stop(&nr);
+}
+
+static void
+a_commit_index_counts_in_its_own_ballot_only(void)
+{
+	on_cluster(elected_again);
+}
+
 /* ---- callers that misbehave ---- */
 
 struct caller {
@@ -620,6 +708,8 @@ CU_MAIN("cluster",
 	a_leader_says_false_only_while_a_majority_follows},
     {"a_newcomer_is_not_sent_the_same_entry_over_and_over",
 	a_newcomer_is_not_sent_the_same_entry_over_and_over},
+    {"a_commit_index_counts_in_its_own_ballot_only",
+	a_commit_index_counts_in_its_own_ballot_only},
     {"who_misbehaves_loses_only_its_connection",
 	who_misbehaves_loses_only_its_connection},
     {"a_directory_has_one_node_and_one_cluster",

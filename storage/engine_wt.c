@@ -617,27 +617,34 @@ flusher_main(void *arg)
 
 /* ---- from the loop ---- */
 
-/* What one loop turn collected goes over with one lock. */
+/* What one loop turn collected goes over with one lock. Who waits is woken
+ * after it: else it would wait again, for the lock. */
 static void
 hand_over_ev(void *arg)
 {
 	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
+	bool shared = !list_empty(&e->in_shared), flush;
+	uint32_t wake = 0;
 
 	e->posted = false;
 	pthread_mutex_lock(&e->lock);
 	for (int i = 0; i < e->n_workers; i++) {
 		struct worker *w = &e->workers[i];
 
-		if (!list_empty(&w->incoming) || !list_empty(&e->in_shared))
-			pthread_cond_signal(&w->wake);
+		if (shared || !list_empty(&w->incoming))
+			wake |= 1u << i;
 		splice(&w->queue, &w->incoming);
 	}
 	splice(&e->shared, &e->in_shared);
-	if (!list_empty(&e->in_flushes) || !list_empty(&e->in_durables))
-		pthread_cond_signal(&e->flush_wake);
+	flush = !list_empty(&e->in_flushes) || !list_empty(&e->in_durables);
 	splice(&e->flushes, &e->in_flushes);
 	splice(&e->durables, &e->in_durables);
 	pthread_mutex_unlock(&e->lock);
+	if (flush)
+		pthread_cond_signal(&e->flush_wake);
+	for (int i = 0; i < e->n_workers; i++)
+		if (wake & 1u << i)
+			pthread_cond_signal(&e->workers[i].wake);
 }
 
 static bool

@@ -25,6 +25,7 @@
 #define THREADS_MAX   16
 #define DISK_CHECK_US 1000000u
 #define DONE_BATCH    64
+#define INLINE_MAX    8 /* light writes in one turn of the loop */
 #define TABLE_OPTIONS                                                          \
 	"key_format=u,value_format=u,checksum=on,leaf_page_max=16KB"
 
@@ -115,7 +116,8 @@ struct engine_wt {
 	struct wt_kv loop_kv;
 	struct flush *spare_flush;
 	size_t outstanding;
-	size_t away; /* of these, what threads have or will get */
+	size_t away;       /* jobs of the workers: handed over, or to be */
+	unsigned n_inline; /* light writes in in_inline */
 	struct timer disk_timer;
 	uint64_t reserve;
 	bool writable; /* below the guard nothing new is accepted */
@@ -496,9 +498,8 @@ completed_ev(void *arg)
 	splice(&flushes, &e->done_flushes);
 	pthread_mutex_unlock(&e->lock);
 	LIST_FOREACH(at, &jobs)
-	e->away--;
-	LIST_FOREACH(at, &flushes)
-	e->away--;
+	if (!LIST_ENTRY(at, struct engine_job, link)->durable)
+		e->away--;
 	report_all(e, &jobs, &flushes);
 }
 
@@ -617,16 +618,49 @@ flusher_main(void *arg)
 
 /* ---- from the loop ---- */
 
+static bool
+wants_flush(const struct list *jobs)
+{
+	LIST_FOREACH(at, jobs)
+	if (LIST_ENTRY(at, struct engine_job, link)->durable)
+		return true;
+	return false;
+}
+
+static void
+run_inline(struct engine_wt *e)
+{
+	struct list jobs, flushes;
+
+	list_init(&jobs);
+	list_init(&flushes);
+	splice(&jobs, &e->in_inline);
+	e->n_inline = 0;
+	if (e->n_workers == 0)
+		splice(&flushes, &e->in_flushes);
+	run_all(&e->loop_kv, &jobs);
+	if (!list_empty(&flushes) || wants_flush(&jobs))
+		flush_now(e, e->loop_kv.session);
+	report_all(e, &jobs, &flushes);
+}
+
+static void
+inline_ev(void *arg)
+{
+	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
+
+	e->posted_inline = false;
+	run_inline(e);
+}
+
 /* What one loop turn collected goes over with one lock. Who waits is woken
  * after it: else it would wait again, for the lock. */
 static void
-hand_over_ev(void *arg)
+hand_over(struct engine_wt *e)
 {
-	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
 	bool shared = !list_empty(&e->in_shared), flush;
 	uint32_t wake = 0;
 
-	e->posted = false;
 	pthread_mutex_lock(&e->lock);
 	for (int i = 0; i < e->n_workers; i++) {
 		struct worker *w = &e->workers[i];
@@ -647,31 +681,17 @@ hand_over_ev(void *arg)
 			pthread_cond_signal(&e->workers[i].wake);
 }
 
-static bool
-wants_flush(const struct list *jobs)
-{
-	LIST_FOREACH(at, jobs)
-	if (LIST_ENTRY(at, struct engine_job, link)->durable)
-		return true;
-	return false;
-}
-
 static void
-inline_ev(void *arg)
+hand_over_ev(void *arg)
 {
 	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
-	struct list jobs, flushes;
 
-	e->posted_inline = false;
-	list_init(&jobs);
-	list_init(&flushes);
-	splice(&jobs, &e->in_inline);
-	if (e->n_workers == 0)
-		splice(&flushes, &e->in_flushes);
-	run_all(&e->loop_kv, &jobs);
-	if (!list_empty(&flushes) || wants_flush(&jobs))
-		flush_now(e, e->loop_kv.session);
-	report_all(e, &jobs, &flushes);
+	e->posted = false;
+	/* What a worker gets may follow, in its lane, a light job that waits to
+	 * run here. */
+	if (e->away > 0)
+		run_inline(e);
+	hand_over(e);
 }
 
 static void
@@ -696,17 +716,18 @@ engine_wt(const struct engine *base)
 }
 
 /* On the loop's thread? Never what asks for a flush, or would overtake its
- * lane. A light write runs here while the threads have nothing to do: the way
- * to one and back takes longer than the write. Once they are busy, they take
- * all: then it is the loop that has no time to lose, and their wake-ups are
- * shared. */
+ * lane. A light write runs here while the workers have nothing to do: the way
+ * to one and back takes longer than the write. When more come in one turn, it
+ * is the loop that has no time to lose, and the workers get all until they are
+ * done; their wake-ups are shared. */
 static bool
 runs_inline(const struct engine_wt *e, const struct engine_job *job)
 {
 	if (job->result == ENGINE_FULL || e->n_workers == 0)
 		return true;
 	if (job->light && !job->durable)
-		return e->conf.inline_writes && e->away == 0;
+		return e->conf.inline_writes && e->away == 0 &&
+		       e->n_inline < INLINE_MAX;
 	return job->lane == ENGINE_LANE_ANY && job->kind == ENGINE_READ &&
 	       e->conf.inline_reads;
 }
@@ -723,11 +744,12 @@ wt_submit(struct engine *base, struct engine_job *job)
 	if (job->kind == ENGINE_WRITE && e->full)
 		job->result = ENGINE_FULL;
 	if (runs_inline(e, job)) {
+		e->n_inline += job->light;
 		list_push(&e->in_inline, &job->link);
 		post(e, true);
 		return;
 	}
-	e->away++;
+	e->away += !job->durable;
 	if (job->durable)
 		list_push(&e->in_durables, &job->link);
 	else if (job->lane == ENGINE_LANE_ANY)
@@ -753,7 +775,6 @@ wt_flush(struct engine *base, void (*done)(void *arg), void *arg)
 	f->done = done;
 	f->arg = arg;
 	e->outstanding++;
-	e->away += e->n_workers != 0;
 	list_push(&e->in_flushes, &f->link);
 	post(e, e->n_workers == 0);
 }

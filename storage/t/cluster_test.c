@@ -484,8 +484,8 @@ elected_again(struct rig *r)
 	incarnation = s.node->id.incarnation;
 	stop_second(&s);
 	m = entries_of(r->arena, &c, incarnation);
-	MUST(!st_append_serve(nr.node, r->arena, 2, &m,
-	    st_node_catalog_version(nr.node), &out));
+	MUST(!st_append_serve(
+	    nr.node, r->arena, 2, &m, st_node_catalog_version(nr.node), &out));
 	CHECK(out.acks[0].result == CL_APPEND_OK && out.acks[0].last == 2);
 	c.round = 12;
 	CHECK(applied_after_beat(&c, incarnation) == 0);

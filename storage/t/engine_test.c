@@ -1,4 +1,6 @@
 /* The contract of base/engine.h, on every engine there is. */
+#include <unistd.h>
+
 #include "regress/lib/cu.h"
 #include "storage/t/rig.h"
 
@@ -340,6 +342,7 @@ struct counted {
 	struct engine_job job;
 	struct rig *rig;
 	int number;
+	bool slow; /* long enough for another thread to begin */
 	bool ran;
 };
 
@@ -352,6 +355,8 @@ append_number(struct kv *kv, void *arg)
 	struct str v;
 	int n = 0;
 
+	if (c->slow)
+		usleep(300);
 	if (kv_get(kv, KV_META, STR("n"), &v))
 		memcpy(&n, v.p, sizeof n);
 	/* Each sees what the one before it wrote. */
@@ -393,8 +398,14 @@ lane_in_order(struct rig *r)
 	CHECK(done_in_order == MANY);
 }
 
-/* Light ones may run elsewhere, but wait for what their lane has before them.
- */
+static void
+nothing(void *arg)
+{
+	(void)arg;
+}
+
+/* Light ones may run elsewhere, but neither they nor those after them overtake
+ * their lane, whatever a flush asked for before has set going. */
 static void
 light_in_order(struct rig *r)
 {
@@ -402,21 +413,25 @@ light_in_order(struct rig *r)
 
 	done_count = done_in_order = 0;
 	for (int i = 0; i < MANY; i++) {
-		all[i] = (struct counted){.number = i, .rig = r};
+		if (i % 5 == 0)
+			engine_flush(r->engine, nothing, NULL);
+		all[i] = (struct counted){
+		    .number = i, .rig = r, .slow = i % 13 == 0};
 		all[i].job = (struct engine_job){.lane = 7,
 		    .kind = ENGINE_WRITE,
-		    .light = i % 3 != 1,
+		    .light = i % 13 != 1,
 		    .run = append_number,
 		    .done = counted_done,
 		    .arg = &all[i]};
 		engine_submit(r->engine, &all[i].job);
 		CHECK(!all[i].ran);
-		/* Bursts of one to eleven. */
-		if (i % 11 == i / 11 % 11)
+		/* Bursts of one to twenty. */
+		if (i % 20 == i / 20 % 20)
 			rig_sleep(r, i % 2 ? 50 : 2000);
 	}
 	while (done_count < MANY)
 		rig_sleep(r, 1000);
+	engine_sync(r->engine);
 	CHECK(done_in_order == MANY);
 }
 

@@ -105,6 +105,16 @@ st_higher_ballot(struct st_group *g, const struct st_ballot *b)
 		st_group_step_down(g);
 }
 
+void
+st_group_released(struct st_group *g)
+{
+	g->released = true;
+	if (g->leader != g->promise.member)
+		return;
+	g->leader = 0;
+	cond_broadcast(&g->changed);
+}
+
 /* ---- a campaign ---- */
 
 struct campaign {
@@ -162,7 +172,8 @@ list_promises(struct campaign *c)
 }
 
 /* The lease binds to the owner of the ballot that was promised, but not if the
- * owner has promised a higher one since: it leads in that one no more. */
+ * owner has promised a higher one since: it leads in that one no more, and who
+ * waits for it may stand. */
 static void
 hear_promises(struct st_group *g, const struct cl_vote *m)
 {
@@ -172,7 +183,7 @@ hear_promises(struct st_group *g, const struct cl_vote *m)
 
 		if (x->by == g->promise.member &&
 		    st_ballot_cmp(&b, &g->promise) > 0)
-			g->released = true;
+			st_group_released(g);
 	}
 }
 
@@ -551,18 +562,18 @@ random_pause(struct st_node *n)
 
 /* Waits, or campaigns; true when it is worth another look. */
 static bool
-stand(struct st_group *g, uint64_t asked_us, uint64_t until, uint64_t *again_us)
+stand(struct st_group *g, uint64_t asked_us, uint64_t until)
 {
 	struct st_node *n = g->node;
 	uint64_t now = world_mono_us(n->world), at = not_before(g, asked_us);
 
-	if (*again_us > at)
-		at = *again_us;
+	if (g->again_us > at)
+		at = g->again_us;
 	if (at <= now && !majority_alive(g))
 		at = now + ALIVE_CHECK_US;
 	if (at <= now) {
 		campaign(g);
-		*again_us = random_pause(n);
+		g->again_us = random_pause(n);
 		return true;
 	}
 	if (at > until)
@@ -582,7 +593,7 @@ struct st_group *
 st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
     uint64_t deadline_us, struct st_refusal *out)
 {
-	uint64_t asked = world_mono_us(n->world), again = 0;
+	uint64_t asked = world_mono_us(n->world);
 	uint64_t until = asked + LEAD_WAIT_US;
 
 	*out = (struct st_refusal){CL_REFUSE_NONE, 0};
@@ -617,7 +628,7 @@ st_group_lead(struct st_node *n, struct st_gid gid, uint64_t catalog,
 				return refuse(out, CL_REFUSE_LEADER, 0);
 			continue;
 		}
-		if (!stand(g, asked, until, &again))
+		if (!stand(g, asked, until))
 			return refuse(out, CL_REFUSE_LEADER, first_alive(g));
 	}
 }

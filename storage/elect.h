@@ -32,6 +32,9 @@ bool st_group_turn(struct st_group *g);
 /* Nobody is known to lead it, and enough members are there to elect one. */
 bool st_group_headless(struct st_group *g);
 
+/* Who owns the ballot that was promised here leads in it no more, as it says
+ * itself: its lease binds nobody, and somebody else may lead. */
+void st_group_released(struct st_group *g);
 /* Another has a higher ballot: this one leads no more. */
 void st_higher_ballot(struct st_group *g, const struct st_ballot *b);
 /* Votes for, or acknowledges, another's ballot, which is on disk when

@@ -116,9 +116,10 @@ struct st_group {
 	/* Members of this group, in order of preference to lead. */
 	uint32_t members[CL_COPIES_MAX];
 	uint32_t n_members;
-	bool born;       /* it has state of its own here, be it empty */
-	bool incomplete; /* a resync is under way: rows are not the group's */
-	bool released;   /* who owns the promise says it leads no more */
+	bool born;         /* it has state of its own here, be it empty */
+	bool incomplete;   /* a resync is under way: rows are not the group's */
+	bool released;     /* who owns the promise says it leads no more */
+	uint64_t again_us; /* no campaign before, whoever asks */
 	struct st_heard {
 		uint32_t member;
 		struct st_ballot promise;

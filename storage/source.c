@@ -238,9 +238,8 @@ struct giving {
 	struct cl_resync_page *out;
 };
 
-/* Who asks for pages does not lead. If the promise given here is to that
- * member, the lease on it binds nobody any more, and somebody else may lead:
- * its owner says so itself. */
+/* Who asks for pages does not lead, be the promise given here to that member or
+ * not. */
 static void
 take_release(struct st_group *g, uint32_t from, const struct cl_resync_get *m)
 {
@@ -249,7 +248,7 @@ take_release(struct st_group *g, uint32_t from, const struct cl_resync_get *m)
 	if (g->leader == from)
 		g->leader = 0;
 	if (m->round && st_ballot_cmp(&g->promise, &b) == 0)
-		g->released = true;
+		st_group_released(g);
 }
 
 /* A leader gives, be it one that cannot serve yet because too few copies are

@@ -7,6 +7,7 @@
 #include "cluster/row.h"
 #include "regress/lib/cu.h"
 #include "storage/conn.h"
+#include "storage/elect.h"
 #include "storage/entry.h"
 #include "storage/follow.h"
 #include "storage/group.h"
@@ -491,6 +492,14 @@ elected_again(struct rig *r)
 	CHECK(applied_after_beat(&c, incarnation) == 0);
 	c.round = 10;
 	CHECK(applied_after_beat(&c, incarnation) == 2);
+	/* And an append of a term before that, however late, changes
+	 * nothing. */
+	c.round = 9;
+	m = entries_of(r->arena, &c, incarnation);
+	MUST(!st_append_serve(
+	    nr.node, r->arena, 2, &m, st_node_catalog_version(nr.node), &out));
+	CHECK(out.acks[0].result == CL_APPEND_BALLOT);
+	CHECK(out.acks[0].round == 10 && out.acks[0].applied == 2);
 	nr_node_stop(&nr);
 }
 
@@ -498,6 +507,60 @@ static void
 a_commit_index_counts_in_its_own_ballot_only(void)
 {
 	on_cluster(elected_again);
+}
+
+/* A third member stands with a log that is too short, and tells that the
+ * second one has promised it its vote. */
+static void
+stand_as_third(const struct cl_group_index *c)
+{
+	struct cl_promise promise = {.by = 2, .round = 50, .member = 3};
+	struct cl_vote m = {.placement = c->placement,
+	    .slot = c->slot,
+	    .epoch = c->epoch,
+	    .round = 50,
+	    .member = 3,
+	    .promises = &promise,
+	    .n_promises = 1};
+	struct cl_voted out;
+
+	MUST(!st_vote_serve(nr.node, nr.r.arena, 3, &m, &out));
+	CHECK(!out.granted);
+}
+
+/* This member has the longest log, and is the only one who can lead: it must
+ * not wait for the one that led before, alive as that is. */
+static void
+deposed(struct rig *r)
+{
+	struct second s;
+	struct cl_group_index c = {.epoch = 1, .round = 10};
+	struct cl_appended out;
+	struct cl_append m;
+	struct st_group *g;
+
+	nr.conf.replication = 2;
+	nr_node(&nr);
+	start_second(&s, "second", true);
+	MUST(s.ready);
+	c.placement = nr_table(&nr, "t")->placement;
+	m = entries_of(r->arena, &c, s.node->id.incarnation);
+	MUST(!st_append_serve(
+	    nr.node, r->arena, 2, &m, st_node_catalog_version(nr.node), &out));
+	CHECK(out.acks[0].result == CL_APPEND_OK);
+	g = st_group_find(nr.node, c.placement, c.slot);
+	CHECK(g->leader == 2);
+	stand_as_third(&c);
+	CHECK(g->leader == 0);
+	settle(&s);
+	stop_second(&s);
+	nr_node_stop(&nr);
+}
+
+static void
+a_leader_that_voted_for_another_is_not_waited_for(void)
+{
+	on_cluster(deposed);
 }
 
 /* ---- callers that misbehave ---- */
@@ -710,6 +773,8 @@ CU_MAIN("cluster",
 	a_newcomer_is_not_sent_the_same_entry_over_and_over},
     {"a_commit_index_counts_in_its_own_ballot_only",
 	a_commit_index_counts_in_its_own_ballot_only},
+    {"a_leader_that_voted_for_another_is_not_waited_for",
+	a_leader_that_voted_for_another_is_not_waited_for},
     {"who_misbehaves_loses_only_its_connection",
 	who_misbehaves_loses_only_its_connection},
     {"a_directory_has_one_node_and_one_cluster",

@@ -186,6 +186,118 @@ a_damaged_log_is_not_opened(void)
 	end();
 }
 
+/* ---- what a power loss leaves ---- */
+
+static void
+put_named(struct kv *kv, void *arg)
+{
+	kv_put(kv, KV_ROWS, str_c(arg), STR("value"));
+}
+
+static void
+write_first(struct rig *r)
+{
+	char first[] = "first", second[] = "second";
+
+	engine_run(r->engine, 1, ENGINE_WRITE, put_named, first);
+	engine_run(r->engine, 1, ENGINE_WRITE, put_named, second);
+	engine_sync(r->engine);
+}
+
+/* Into the second log file. */
+static void
+write_late(struct rig *r)
+{
+	for (int i = 0; i < 25; i++)
+		engine_run(r->engine, 1, ENGINE_WRITE, put_rows, NULL);
+	engine_sync(r->engine);
+}
+
+static void
+find_named(struct kv *kv, void *arg)
+{
+	uint32_t *found = arg;
+	struct str v;
+
+	*found = kv_get(kv, KV_ROWS, STR("first"), &v);
+	*found += kv_get(kv, KV_ROWS, STR("second"), &v);
+}
+
+static uint32_t named_found;
+
+static void
+read_first(struct rig *r)
+{
+	engine_run(
+	    r->engine, ENGINE_LANE_ANY, ENGINE_READ, find_named, &named_found);
+}
+
+static void
+copy_files(const char *from)
+{
+	char *command = arena_printf(
+	    arena, "find %s -maxdepth 1 -type f -exec cp {} %s \\;", from, dir);
+
+	MUST(system(command) == 0);
+}
+
+/* What was flushed is in the first log; of the second, `damage` leaves some. */
+static void
+open_damaged(void (*damage)(int fd), bool repaired)
+{
+	struct rig r;
+	int fd;
+
+	begin();
+	rig_start(&r, RIG_WT);
+	rig_open(&r);
+	rig_run(&r, write_first);
+	rig_run(&r, write_late);
+	copy_files(r.dir);
+	rig_close(&r);
+	fd = open(in_dir("WiredTigerLog.0000000002"), O_RDWR);
+	MUST(fd >= 0);
+	damage(fd);
+	close(fd);
+	r.conf.dir = dir;
+	for (int i = 0; i < 2; i++) {
+		named_found = 0;
+		rig_open(&r);
+		rig_run(&r, read_first);
+		CHECK(named_found == 2);
+		rig_close(&r);
+	}
+	CHECK(repaired == (access(in_dir("salvage-1"), F_OK) == 0));
+	CHECK(access(in_dir("salvage-2"), F_OK) != 0);
+	rig_stop(&r);
+	end();
+}
+
+static void
+hole(int fd)
+{
+	static const char zeros[128];
+
+	MUST(pwrite(fd, zeros, sizeof zeros, 128) == sizeof zeros);
+}
+
+static void
+only_header(int fd)
+{
+	MUST(ftruncate(fd, 128) == 0);
+}
+
+/* Blocks that were not flushed reach the disk in any order. Of the newest log
+ * there are the header, a hole, and more; or a recovery that died itself has
+ * cut that off, after which the engine asks to be told to repair, and a copy of
+ * its files is kept. */
+static void
+a_log_torn_behind_what_was_flushed_loses_nothing_that_was(void)
+{
+	open_damaged(hole, false);
+	open_damaged(only_header, true);
+}
+
 static void
 a_disk_that_is_nearly_full_is_not_opened(void)
 {
@@ -300,6 +412,8 @@ CU_MAIN("disk", {"the_checksum_is_crc32c", the_checksum_is_crc32c},
     {"a_torn_tail_passes_and_damage_before_a_record_does_not",
 	a_torn_tail_passes_and_damage_before_a_record_does_not},
     {"a_damaged_log_is_not_opened", a_damaged_log_is_not_opened},
+    {"a_log_torn_behind_what_was_flushed_loses_nothing_that_was",
+	a_log_torn_behind_what_was_flushed_loses_nothing_that_was},
     {"a_disk_that_is_nearly_full_is_not_opened",
 	a_disk_that_is_nearly_full_is_not_opened},
     {"one_directory_has_one_owner", one_directory_has_one_owner},

@@ -43,34 +43,48 @@ gw_peers_close(struct gw_peers *ps)
 	struct str addr;
 	void *v;
 
-	while (map_next(ps->by_addr, &at, &addr, &v)) {
-		struct gw_peer *p = v;
+	while (map_next(ps->by_addr, &at, &addr, &v))
+		for (struct gw_peer *p = v; p; p = p->next)
+			for (int i = 0; i < GW_LANES; i++)
+				gw_link_close(&p->links[i]);
+}
 
-		for (int i = 0; i < GW_LANES; i++)
-			gw_link_close(&p->links[i]);
+/* A seed address is that of whoever is its newest member. Who must be one
+ * member takes over the connections of a seed, unless another answered there.
+ */
+static struct gw_peer *
+find_peer(struct gw_peer *first, uint32_t member)
+{
+	struct gw_peer *best = NULL;
+
+	for (struct gw_peer *p = first; p; p = p->next) {
+		if (member ? p->expect == member
+			   : !best || p->expect > best->expect)
+			best = p;
+		else if (member && !best && !p->expect &&
+			 (!p->member || p->member == member))
+			best = p;
 	}
+	return best;
 }
 
 struct gw_peer *
 gw_peers_at(struct gw_peers *ps, struct str addr, uint32_t member)
 {
-	struct gw_peer *p = map_get(ps->by_addr, addr);
+	struct gw_peer *first = map_get(ps->by_addr, addr);
+	struct gw_peer *p = find_peer(first, member);
 
 	if (!p) {
 		p = NEW(ps->arena, struct gw_peer);
 		p->all = ps;
 		p->addr = arena_cstr(ps->arena, addr);
+		p->next = first;
 		for (int i = 0; i < GW_LANES; i++)
 			gw_link_init(&p->links[i], p);
 		map_put(ps->by_addr, addr, p);
 	}
-	/* The catalog's word counts more than a seed list's. */
-	if (member && p->expect != member) {
+	if (member)
 		p->expect = member;
-		for (int i = 0;
-		     p->member && p->member != member && i < GW_LANES; i++)
-			gw_link_close(&p->links[i]);
-	}
 	return p;
 }
 

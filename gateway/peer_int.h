@@ -54,8 +54,10 @@ enum gw_lane { GW_LANE_SHORT, GW_LANE_BULK, GW_LANES };
 struct gw_peer {
 	struct gw_peers *all;
 	const char *addr;
-	uint32_t expect; /* member that must answer; 0: anybody */
-	uint32_t member; /* who answered last */
+	uint32_t expect;      /* member that must answer; 0: anybody */
+	uint32_t member;      /* who answered last */
+	struct gw_peer *next; /* at the same address: one who lost its disk,
+			       * and who came after it */
 	struct gw_link links[GW_LANES];
 };
 

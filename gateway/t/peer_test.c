@@ -18,7 +18,7 @@ peer_of(struct bench *b, uint32_t member)
 
 /* A read of nothing: the shortest question. */
 static enum gw_result
-ask(struct bench *b, uint32_t member, uint64_t wait_us, const char **why)
+ask_peer(struct bench *b, struct gw_peer *p, uint64_t wait_us, const char **why)
 {
 	struct cl_read m = {.n_points = 0};
 	struct gw_call_opts o = {.kind = CL_MSG_READ,
@@ -28,7 +28,13 @@ ask(struct bench *b, uint32_t member, uint64_t wait_us, const char **why)
 	    .arena = b->arena};
 	void *reply;
 
-	return gw_call(peer_of(b, member), &o, &reply, why);
+	return gw_call(p, &o, &reply, why);
+}
+
+static enum gw_result
+ask(struct bench *b, uint32_t member, uint64_t wait_us, const char **why)
+{
+	return ask_peer(b, peer_of(b, member), wait_us, why);
 }
 
 static void
@@ -148,6 +154,34 @@ static void
 another_member_at_the_address_gets_no_request(void)
 {
 	bench_run(2, NULL, wrong_member_body);
+}
+
+/* One that lost its disk is still in the catalog, with the address of the one
+ * that came after it: asking for it disturbs nobody. */
+static void
+same_address_body(struct bench *b)
+{
+	struct gw_peers *ps = b->worker->peers;
+	const char *why = NULL;
+	struct str addr;
+
+	CHECK(ask(b, 2, SECOND, &why) == GW_OK);
+	addr = str_c(gw_peer_addr(peer_of(b, 2)));
+	for (int i = 0; i < 3; i++) {
+		struct gw_peer *lost = gw_peers_at(ps, addr, 1);
+
+		CHECK(ask_peer(b, lost, SECOND, &why) == GW_NOT_SENT);
+		CHECK(why && strstr(why, "another member"));
+		CHECK_STR(gw_peer_state(peer_of(b, 2)), "up");
+		CHECK(ask(b, 2, SECOND, &why) == GW_OK);
+	}
+	CHECK(gw_peers_at(ps, addr, 0) == peer_of(b, 2));
+}
+
+static void
+of_two_members_at_an_address_the_other_is_not_disturbed(void)
+{
+	bench_run(2, NULL, same_address_body);
 }
 
 static void
@@ -353,6 +387,8 @@ CU_MAIN("peer",
 	a_node_without_the_cluster_key_gets_no_request},
     {"another_member_at_the_address_gets_no_request",
 	another_member_at_the_address_gets_no_request},
+    {"of_two_members_at_an_address_the_other_is_not_disturbed",
+	of_two_members_at_an_address_the_other_is_not_disturbed},
     {"a_silent_node_opens_the_breaker_until_it_answers_a_ping",
 	a_silent_node_opens_the_breaker_until_it_answers_a_ping},
     {"a_broken_link_replays_nothing", a_broken_link_replays_nothing},

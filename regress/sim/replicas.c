@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "cluster/catalog.h"
+#include "cluster/key.h"
 #include "cluster/row.h"
 #include "storage/ids.h"
 #include "storage/node.h"
@@ -261,6 +262,7 @@ replicas_differ(const struct fleet *f, struct arena *a)
 
 struct stones {
 	cl_stamp before;
+	bool votes; /* the node, in the catalog's group */
 	uint64_t n;
 };
 
@@ -269,20 +271,47 @@ take_stone(void *arg, struct str key, struct str val)
 {
 	struct stones *s = arg;
 	struct cl_row_head h;
+	uint32_t table;
+	uint16_t slot;
+	struct str rest;
 
-	(void)key;
+	if (!cl_key_split(key, &table, &slot, &rest) ||
+	    (table < CL_ID_FIRST && !s->votes))
+		return true;
 	s->n += cl_row_head(val, &h) && (h.flags & CL_ROW_TOMBSTONE) &&
 		h.stamp < s->before;
 	return true;
 }
 
+static bool
+votes(const struct fleet *f, struct view *v, const struct fleet_node *n)
+{
+	const struct cl_object *o =
+	    object_of(v, CL_PLACEMENT, CL_PLACEMENT_CATALOG);
+	const struct cl_slot_map *map = o->u.placement.slots;
+
+	for (unsigned i = 0; o->stamp && i < map->n; i++)
+		if (node_of(f, map->members[i]) == n)
+			return true;
+	return false;
+}
+
+/* A node that was to become a voter of the catalog when its leader died, and
+ * whose place another got, keeps its copy: it is no member, and nobody asks
+ * it. */
 uint64_t
 replicas_tombstones(const struct fleet *f, cl_stamp before)
 {
+	struct arena *a = arena_new(NULL, "tombstones");
 	struct stones s = {.before = before};
+	struct view v;
 
-	for (uint32_t i = 0; i < f->conf.nodes; i++)
+	view_read(&v, f, a);
+	for (uint32_t i = 0; i < f->conf.nodes; i++) {
+		s.votes = votes(f, &v, &f->nodes[i]);
 		engine_mem_each(
 		    f->nodes[i].disk.disk, KV_ROWS, STR_NONE, take_stone, &s);
+	}
+	arena_free(a);
 	return s.n;
 }

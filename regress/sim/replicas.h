@@ -11,7 +11,7 @@
  * tombstones; else a text of the first difference, in `a`. A member whose disk
  * was lost is not asked. */
 const char *replicas_differ(const struct fleet *f, struct arena *a);
-/* Tombstones with stamps below `before`, of all members. */
+/* Tombstones with stamps below `before`, in copies of groups' members. */
 uint64_t replicas_tombstones(const struct fleet *f, cl_stamp before);
 
 #endif

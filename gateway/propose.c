@@ -385,8 +385,7 @@ proposal_failed(struct run *r, struct gw_proposal *p)
 
 	if (r->cancelled || !p->sqlstate)
 		return gw_stmt_unreached(r->stmt, r->arena,
-		    arena_printf(
-			r->arena, "Node %u: %s.", p->aim.asked, p->why));
+		    gw_stmt_at_node(r->arena, p->aim.asked, p->why));
 	e = ERR(r->arena, p->sqlstate, "node %u: %s", p->aim.asked, p->why);
 	return p->fail_hint ? err_hint(e, "%s", p->fail_hint) : e;
 }

@@ -197,10 +197,10 @@ get_batch(struct get *g, struct arena *a, struct gw_peer *peer)
 }
 
 static void
-get_why(struct get *g, const char *why)
+get_why(struct get *g, uint32_t member, const char *why)
 {
-	if (why && !(g->why && strcmp(why, g->why) == 0))
-		g->why = arena_strdup(g->arena, why);
+	if (why)
+		g->why = gw_stmt_at_node(g->arena, member, why);
 }
 
 /* The member whose turn it is for key i, passing over those that are known to
@@ -213,12 +213,13 @@ get_aim(struct get *g, size_t i, const struct gw_route *to)
 	struct want *want = &g->wants[i];
 
 	do {
-		struct gw_peer *peer = gw_peers_member(
-		    w->peers, now, gw_aim_at(&want->aim, w->leaders, to));
+		uint32_t member = gw_aim_at(&want->aim, w->leaders, to);
+		struct gw_peer *peer = gw_peers_member(w->peers, now, member);
 
 		if (peer && !(to->n > 1 && gw_peer_lost(peer, CL_MSG_READ)))
 			return peer;
-		get_why(g, peer ? gw_peer_why(peer) : "is not in the catalog");
+		get_why(g, member,
+		    peer ? gw_peer_why(peer) : "is not in the catalog");
 	} while (gw_aim_missed(&want->aim, w->leaders, to, true));
 	want->paused = true;
 	return NULL;
@@ -245,7 +246,7 @@ get_route(struct get *g, struct arena *a, size_t i)
 
 	if (!gw_route_row(gw_catalog_now(g->src->stmt->worker->catalog),
 		g->what->table, g->keys[i], &to)) {
-		g->why = "the catalog knows no node for the slot";
+		g->why = "The catalog knows no node for the slot.";
 		g->wants[i].aim.rounds++;
 		g->wants[i].paused = true;
 		return;
@@ -388,23 +389,24 @@ get_answer(struct get *g, struct batch *b)
 	if (r == GW_FAILED)
 		return gw_source_failure(g->arena, b->call.failure);
 	if (r == GW_OK && b->call.reply_kind != CL_MSG_ROWS) {
-		g->why = "a node answered with a message of another kind";
+		get_why(g, b->member, "answered with another kind");
 		b->call.result = GW_UNKNOWN;
 	} else if (r != GW_OK) {
 		/* A slow answer at the deadline is a statement timeout. */
 		if (world_mono_us(stmt->worker->world) < stmt->deadline_us)
-			g->why = b->call.why;
+			get_why(g, b->member, b->call.why);
 	} else if (in->reason == CL_REFUSE_DROPPED) {
 		stmt->stale = true;
 		return ERR(g->arena, ERRCODE_UNDEFINED_TABLE,
 		    "the table was dropped while the statement ran");
 	} else if (in->reason) {
 		metric_inc(M_GW_REFUSED);
-		g->why = gw_refusal_text((enum cl_refusal)in->reason);
+		get_why(
+		    g, b->member, gw_refusal_text((enum cl_refusal)in->reason));
 	} else if (in->n_rows) {
 		return get_take(g, b, in);
 	} else {
-		g->why = "a node sent none of the rows";
+		get_why(g, b->member, "sent none of the rows");
 	}
 	get_missed_all(g, b);
 	return NULL;

@@ -352,7 +352,7 @@ feed_retry(struct feed *st, const char *why, uint64_t retry_us)
 {
 	struct sql_scan *sc = st->scan;
 
-	sc->why = arena_strdup(sc->arena, why);
+	sc->why = gw_stmt_at_node(sc->arena, st->leader, why);
 	st->failed = st->missed = true;
 	st->retry_us = retry_us;
 	gw_catalog_refresh(sc->src->stmt->worker->catalog);

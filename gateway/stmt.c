@@ -64,14 +64,27 @@ cancelled_error(struct arena *a)
 	    "canceling statement due to user request");
 }
 
+/* statement_timeout, or what the gateway allows. */
+static struct err *
+late_error(const struct gw_stmt *s, struct arena *a)
+{
+	uint64_t us = s->worker->conf->statement_timeout_us;
+
+	if (world_mono_us(s->worker->world) >= s->end_us)
+		return ERR(a, ERRCODE_QUERY_CANCELED,
+		    "canceling statement due to statement timeout");
+	return ERR(a, ERRCODE_QUERY_CANCELED,
+	    "canceling statement: it did not get ahead for %u seconds",
+	    (unsigned)(us / 1000000));
+}
+
 struct err *
 gw_stmt_check(struct gw_stmt *s, struct arena *a)
 {
 	if (gw_stmt_cancelled(s))
 		return cancelled_error(a);
 	if (world_mono_us(s->worker->world) >= s->deadline_us)
-		return ERR(a, ERRCODE_QUERY_CANCELED,
-		    "canceling statement due to statement timeout");
+		return late_error(s, a);
 	return NULL;
 }
 
@@ -92,10 +105,19 @@ gw_stmt_unreached(struct gw_stmt *s, struct arena *a, const char *why)
 {
 	if (gw_stmt_cancelled(s))
 		return cancelled_error(a);
+	if (world_mono_us(s->worker->world) >= s->end_us)
+		return err_detail(late_error(s, a), "%s", why);
 	return err_hint(err_detail(ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 				       "the data could not be reached in time"),
 			    "%s", why),
 	    "Nothing was changed by this part of the statement; try again.");
+}
+
+const char *
+gw_stmt_at_node(struct arena *a, uint32_t member, const char *why)
+{
+	return member ? arena_printf(a, "Node %u: %s.", member, why)
+		      : arena_strdup(a, why);
 }
 
 uint64_t

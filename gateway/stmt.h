@@ -68,9 +68,12 @@ struct err *gw_stmt_check(struct gw_stmt *s, struct arena *a);
 struct err *gw_stmt_breathe(struct gw_stmt *s, struct arena *a);
 bool gw_stmt_cancelled(const struct gw_stmt *s);
 /* 57P03 saying why the group or node could not be reached in time; 57014 when
- * the user cancelled. */
+ * the user cancelled, or that time was statement_timeout. */
 struct err *gw_stmt_unreached(
     struct gw_stmt *s, struct arena *a, const char *why);
+/* What went wrong at a node, as a sentence for a DETAIL, in `a`. Member 0: at
+ * none. */
+const char *gw_stmt_at_node(struct arena *a, uint32_t member, const char *why);
 /* Waits before try number n (from 1) of something refused: false, at once, at
  * the deadline or when cancelled. */
 bool gw_stmt_backoff(struct gw_stmt *s, unsigned n);

@@ -176,11 +176,6 @@ apply_modes(
 {
 	struct arena *a = p->arena;
 
-	if (m->isolation == SQL_REPEATABLE_READ ||
-	    m->isolation == SQL_SERIALIZABLE)
-		warn(s, p, ERRCODE_WARNING,
-		    "this isolation level is not provided yet: statements run "
-		    "as READ COMMITTED");
 	if (m->isolation != SQL_ISOLATION_DEFAULT)
 		TRY(gw_setting_set(s->settings, a, "transaction_isolation",
 		    isolation_names[m->isolation], GW_SET_LOCAL));
@@ -191,6 +186,20 @@ apply_modes(
 		TRY(gw_setting_set(s->settings, a, "transaction_deferrable",
 		    m->deferrable ? "on" : "off", GW_SET_LOCAL));
 	return NULL;
+}
+
+/* Whoever asked for it: the block itself, or the session's default. */
+static void
+warn_isolation(struct gw_session *s, struct gw_portal *p)
+{
+	const char *level =
+	    gw_setting_get(s->settings, "transaction_isolation");
+
+	if (strcmp(level, isolation_names[SQL_REPEATABLE_READ]) == 0 ||
+	    strcmp(level, isolation_names[SQL_SERIALIZABLE]) == 0)
+		warn(s, p, ERRCODE_WARNING,
+		    "this isolation level is not provided yet: statements run "
+		    "as READ COMMITTED");
 }
 
 /* The properties that new transactions start with. */
@@ -215,11 +224,14 @@ begin(struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
 	if (s->txn != GW_TXN_IDLE) {
 		warn(s, p, ERRCODE_ACTIVE_SQL_TRANSACTION,
 		    "there is already a transaction in progress");
-		return apply_modes(s, p, m);
+		TRY(apply_modes(s, p, m));
+		warn_isolation(s, p);
+		return NULL;
 	}
 	gw_settings_txn_begin(s->settings);
 	TRY(apply_defaults(s, p->arena));
 	TRY(apply_modes(s, p, m));
+	warn_isolation(s, p);
 	s->txn = GW_TXN_BLOCK;
 	s->txn_start_us = p->ex.statement_us;
 	s->txn_writes = 0;
@@ -310,7 +322,9 @@ gw_txn_set(struct gw_session *s, struct gw_portal *p)
 			    "blocks");
 			return NULL;
 		}
-		return apply_modes(s, p, m);
+		TRY(apply_modes(s, p, m));
+		warn_isolation(s, p);
+		return NULL;
 	}
 	if (m->isolation != SQL_ISOLATION_DEFAULT)
 		TRY(gw_setting_set(s->settings, a,

@@ -3,6 +3,7 @@
 #include "gateway/counts.h"
 #include "gateway/facts.h"
 #include "gateway/session_int.h"
+#include "sql/virtual.h"
 
 #define T(name)                                                                \
 	{                                                                      \
@@ -318,10 +319,29 @@ default_text(struct gw_portal *p, const struct cl_column *c)
 }
 
 static struct err *
+describe_virtual(struct gw_portal *p, const struct sql_virtual *t)
+{
+	for (uint32_t i = 0; i < t->n_columns; i++) {
+		struct val *v = gw_rows_add(p->rows);
+
+		v[0] = text(p, str_c(t->columns[i].name));
+		v[1] = text(
+		    p, str_c(ex_type_format(p->arena, t->columns[i].type, -1)));
+		v[2] = val_bool(true);
+		v[3] = v[4] = val_null(EX_TEXT);
+	}
+	return NULL;
+}
+
+static struct err *
 describe(struct gw_portal *p)
 {
+	const struct sql_virtual *system =
+	    sql_find_virtual(&p->env, &p->st->stmt->u.describe);
 	const struct cl_table *t;
 
+	if (system)
+		return describe_virtual(p, system);
 	TRY(sql_find_table(p->arena, &p->env, &p->st->stmt->u.describe, &t));
 	for (uint32_t i = 0; i < t->n_columns; i++) {
 		const struct cl_column *c = &t->columns[i];

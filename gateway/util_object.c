@@ -55,6 +55,11 @@ create_schema(struct gw_session *s, struct gw_portal *p)
 	if (cs->n_elements)
 		return ERR(p->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "CREATE SCHEMA with elements is not supported yet");
+	if (strcmp(name, "skaidb") == 0 || strncmp(name, "pg_", 3) == 0)
+		return err_detail(ERR(p->arena, ERRCODE_RESERVED_NAME,
+				      "unacceptable schema name \"%s\"", name),
+		    "The schema \"skaidb\" and the prefix \"pg_\" are "
+		    "reserved for system schemas.");
 	TRY(gw_may_create(&p->stmt, p->arena, s->database, STR_NONE));
 	def.name = str_c(name);
 	TRY(gw_ddl_create_schema(&p->stmt, p->arena, &def, &created));
@@ -80,8 +85,11 @@ look_up_relation(struct dropping *x, const struct sql_name *n,
 {
 	struct arena *a = x->p->arena;
 	const struct cl_object *o;
+	struct err *e = sql_find_relation(a, &x->p->env, n, &o);
 
-	if (sql_find_relation(a, &x->p->env, n, &o))
+	if (e && err_is(e, ERRCODE_WRONG_OBJECT_TYPE))
+		return e;
+	if (e)
 		return ERR(a, ERRCODE_UNDEFINED_TABLE,
 		    "%s \"%s\" does not exist", cl_kind_name(kind), n->name);
 	if (o->kind != kind)

@@ -96,6 +96,20 @@ show_all(struct gw_session *s, struct gw_portal *p)
 	}
 }
 
+/* Outside a block, a statement's own transaction starts with the defaults. */
+static const char *
+in_effect(const struct gw_session *s, struct arena *a, const char *name)
+{
+	static const char *const modes[] = {"transaction_isolation",
+	    "transaction_read_only", "transaction_deferrable"};
+
+	for (size_t i = 0;
+	     s->txn == GW_TXN_IDLE && i < sizeof modes / sizeof *modes; i++)
+		if (strcmp(name, modes[i]) == 0)
+			return arena_printf(a, "default_%s", name);
+	return name;
+}
+
 struct err *
 gw_util_show(struct gw_session *s, struct gw_portal *p)
 {
@@ -105,7 +119,7 @@ gw_util_show(struct gw_session *s, struct gw_portal *p)
 		show_all(s, p);
 		return NULL;
 	}
-	value = gw_setting_get(s->settings, name);
+	value = gw_setting_get(s->settings, in_effect(s, p->arena, name));
 	if (!value)
 		return ERR(p->arena, ERRCODE_UNDEFINED_OBJECT,
 		    "unrecognized configuration parameter \"%s\"", name);

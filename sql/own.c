@@ -172,7 +172,7 @@ parse_reclaim(struct own *o, struct sql_stmt *s)
 	return expect_relation(o, &s->u.reclaim);
 }
 
-/* SET [SESSION | LOCAL] CONSISTENCY [TO | =] ONE | QUORUM | ALL */
+/* SET [SESSION | LOCAL] CONSISTENCY [TO | =] ONE | QUORUM | ALL | DEFAULT */
 static struct err *
 parse_consistency(struct own *o, struct sql_stmt *s)
 {
@@ -188,6 +188,10 @@ parse_consistency(struct own *o, struct sql_stmt *s)
 	TRY(expect_word(o, "consistency"));
 	if (!accept_char(o, '='))
 		accept_word(o, "to");
+	if (accept_word(o, "default")) {
+		s->u.set.kind = SQL_SET_DEFAULT;
+		return NULL;
+	}
 	value->kind = SQL_E_STRING;
 	value->position = position(o, o->tok);
 	if (o->tok.kind == SQL_TOK_STRING)

@@ -117,11 +117,14 @@ st_life_check(struct st_node *n, struct arena *a, uint32_t member,
 	    (incarnation == l->met_incarnation &&
 		memcmp(l->met_life, life.p, ST_LIFE) == 0))
 		return NULL;
-	return err_hint(ERR(a, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-			    "member %u has an older copy of its data "
-			    "directory: it was met as incarnation %u and comes "
-			    "as %u",
-			    member, l->met_incarnation, incarnation),
+	return err_hint(
+	    ERR(a, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+		"member %u has an older copy of its data "
+		"directory: it was met as incarnation %u and comes "
+		"as %s %u",
+		member, l->met_incarnation,
+		incarnation == l->met_incarnation ? "another" : "incarnation",
+		incarnation),
 	    "Put its newest directory back, or let it join as a new member "
 	    "with an empty one.");
 }

@@ -79,10 +79,25 @@ is_incomplete(struct acks *k, const struct fleet_node *n, struct st_gid gid,
 
 /* ---- frames ---- */
 
+/* Numbers begin again with each connection: of two frames with the same one,
+ * the answer is to the later. */
+static void
+forget(struct acks *k, const struct fleet_node *to, const struct sim_host *from,
+    uint64_t request)
+{
+	for (uint32_t i = 0; i < WATCHED_MAX; i++) {
+		struct watched *w = &k->watched[i];
+
+		if (w->to == to && w->from == from && w->request == request)
+			w->to = NULL;
+	}
+}
+
 static void
 note_append(struct acks *k, const struct fleet_node *to,
     const struct sim_host *from, uint64_t request, const struct cl_append *m)
 {
+	forget(k, to, from, request);
 	for (uint32_t i = 0; i < m->n_groups; i++) {
 		const struct cl_append_head *h = &m->groups[i];
 		struct watched w = {.to = to,

@@ -105,6 +105,17 @@ def a_taken_port_is_named():
         status, said = start("--detach", "--port", str(port - 1), "--nodes",
                              "1", "--gateways", "2")
         check(status != 0 and "port %d is taken" % port in said, said)
+    check(not os.path.exists(os.path.join(place, "shape")),
+          "a start that came to nothing left its shape")
+    up("--reset")
+
+
+@claim
+def the_port_is_remembered():
+    up("--nodes", "1")
+    start("--stop")
+    status, said = start("--detach", "--nodes", "1")
+    check(status == 0 and "-p %d" % port in said, said)
 
 
 @claim
@@ -112,7 +123,24 @@ def a_second_start_in_one_directory_is_refused():
     up()
     status, said = start("--detach", "--port", str(port + 5))
     check(status != 0 and "already running" in said, said)
+    status, said = start("--detach", "--http-port", str(port + 5))
+    check(status != 0 and "not applied: --http-port" in said, said)
     equal(query("select 1"), [(1,)])
+
+
+@claim
+def a_first_node_that_lost_its_data_forms_no_other_cluster():
+    up("--nodes", "2")
+    start("--stop")
+    shutil.rmtree(os.path.join(place, "data-1"))
+    status, said = start("--detach", "--nodes", "2")
+    check(status != 0 and "data-1, is gone" in said, said)
+
+
+@claim
+def stopping_what_is_not_there_is_an_error():
+    status, said = start("--stop", "--dir", os.path.join(place, "nothing"))
+    check(status == 1 and "there is no" in said, said)
 
 
 @claim

@@ -409,8 +409,9 @@ proposal_lost(struct run *r, struct gw_proposal *p)
 	return err_hint(
 	    err_detail(ERR(r->arena, ERRCODE_STATEMENT_COMPLETION_UNKNOWN,
 			   "the outcome of the statement is unknown"),
-		"A write was sent to node %u: %s.", p->aim.asked,
-		p->why ? p->why : "did not answer in time"),
+		"A write was sent and not answered; the last one asked, node "
+		"%u, %s.",
+		p->aim.asked, p->why ? p->why : "did not answer in time"),
 	    "It may have been applied: look before running it again.");
 }
 

@@ -38,7 +38,8 @@ step_refused(struct gw_op *op, const struct gw_event *ev)
 	case CL_REFUSE_FULL:
 		return step_end(op, GW_END_FAILED);
 	case CL_REFUSE_DROPPED:
-		return step_end(op, GW_END_STALE);
+		/* By every later send too. */
+		return op_nothing_out(op) ? GW_END_STALE : GW_END_LOST;
 	case CL_REFUSE_CATALOG:
 		if (ev->stale)
 			return step_end(op, GW_END_STALE);

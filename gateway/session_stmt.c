@@ -2,8 +2,9 @@
 #include "gateway/session_int.h"
 #include "gateway/virtual.h"
 
-/* How long news of the catalog are waited for before an error is told. */
-#define NEWS_US 1000000u
+/* How long news of the catalog are waited for before an error is told: longer
+ * than it takes to leave a node that hangs. */
+#define NEWS_US 3000000u
 
 struct gw_statement *
 gw_statement_new(struct gw_session *s)

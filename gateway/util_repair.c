@@ -179,6 +179,23 @@ hand_out(struct repair *r, uint32_t k)
 	return any;
 }
 
+static bool
+out_of_time(const struct repair *r)
+{
+	return world_mono_us(r->stmt->worker->world) >= r->stmt->deadline_us ||
+	       gw_stmt_cancelled(r->stmt);
+}
+
+/* At the gateway's own limit the row tells how far it came. */
+static struct err *
+ended_by_client(struct repair *r)
+{
+	if (gw_stmt_cancelled(r->stmt) ||
+	    world_mono_us(r->stmt->worker->world) >= r->stmt->end_us)
+		return gw_stmt_check(r->stmt, r->arena);
+	return NULL;
+}
+
 struct err *
 gw_util_repair(struct gw_session *s, struct gw_portal *p)
 {
@@ -195,11 +212,12 @@ gw_util_repair(struct gw_session *s, struct gw_portal *p)
 	list_groups(&r);
 	list_members(&r);
 	ask(&r, true);
-	TRY(gw_stmt_check(&p->stmt, p->arena));
-	for (uint32_t k = 0; k < CL_COPIES_MAX && hand_out(&r, k); k++) {
+	for (uint32_t k = 0; !out_of_time(&r) && k < CL_COPIES_MAX; k++) {
+		if (!hand_out(&r, k))
+			break;
 		ask(&r, false);
-		TRY(gw_stmt_check(&p->stmt, p->arena));
 	}
+	TRY(ended_by_client(&r));
 	p->rows = gw_rows_new(p->arena, N_COLUMNS);
 	v = gw_rows_add(p->rows);
 	v[0] = val_int(EX_INT8, r.n_checked);

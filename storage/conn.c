@@ -210,10 +210,13 @@ check_hello(struct st_conn *c, struct arena *a, const struct cl_hello *h)
 	if (h->role < CL_PEER_MEMBER || h->role > CL_PEER_JOINER ||
 	    h->nonce.len != CL_NONCE)
 		return ERR(a, ERRCODE_PROTOCOL_VIOLATION, "malformed HELLO");
-	if (!n->id.known || n->state > ST_NODE_SERVING)
-		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
-		    n->id.known ? "this node is shutting down"
-				: "this node is not yet part of a cluster");
+	/* With the incarnation of the process before, it would be taken for a
+	 * copy of that one's directory. */
+	if (!n->introduced || n->state > ST_NODE_SERVING)
+		return ERR(a, ERRCODE_CANNOT_CONNECT_NOW, "%s",
+		    n->introduced ? "this node is shutting down"
+		    : n->id.known ? "this node is starting"
+				  : "this node is not yet part of a cluster");
 	if (h->cluster.len &&
 	    !str_eq(h->cluster, str_of(n->id.cluster, sizeof n->id.cluster)))
 		return err_hint(

@@ -205,6 +205,7 @@ start(struct st_node *n, struct arena *a)
 	TRY(st_identity_load(n, a));
 	st_lives_load(n);
 	TRY(become(n, a));
+	n->introduced = true;
 	st_clock_start(n);
 	st_log_start(n);
 	st_lease_open(n);

@@ -70,6 +70,7 @@ struct st_node {
 	struct st_events events;
 	struct engine *engine;
 	struct st_identity id;
+	bool introduced; /* the identity of this very process is on disk */
 	uint8_t life[ST_LIFE]; /* of this process */
 	const char *outdated; /* why it may not be a member any more, or NULL */
 	struct st_clock clock;

@@ -560,6 +560,10 @@ run(struct proposal *p)
 	enum cl_refusal why = check_now(p);
 	bool again;
 
+	/* What was done stays done, even if it could not be done any more. */
+	if ((why == CL_REFUSE_DROPPED || why == CL_REFUSE_CATALOG) &&
+	    p->m->send > 1 && found_result(p, &again))
+		return;
 	if (!why)
 		why = check_deadline(p, st_now(p->node));
 	if (!why && p->group->n_proposals >= ST_PROPOSALS_MAX)

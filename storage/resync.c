@@ -115,8 +115,11 @@ ask(struct pull *p, struct arena *a, struct cl_resync_get *m)
 		return NULL;
 	}
 	/* What is the group's is said by the catalog: by one that is as new as
-	 * that of the source. */
-	if (!st_catalog_wait(
+	 * that of the source. What the catalog's own group has is known, and
+	 * it may have no leader who could tell news before this copy is
+	 * complete. */
+	if (g->gid.placement != CL_PLACEMENT_CATALOG &&
+	    !st_catalog_wait(
 		n, reply.catalog, world_mono_us(n->world) + CATALOG_US))
 		return NULL;
 	return page;

@@ -339,11 +339,15 @@ ask_member(struct scrub *s, struct asker *k)
 {
 	struct st_node *n = s->node;
 	struct st_reply_msg reply;
-	struct err *e =
-	    st_member_call(n, s->arena, k->member, CL_MSG_DIGEST_GET, &k->msg,
-		world_mono_us(n->world) + (k->msg.deep ? DEEP_US : CALL_US),
-		&reply);
+	struct err *e;
 
+	/* One that hangs is not waited for, group by group. */
+	k->answered = false;
+	if (!st_link_alive(n, k->member))
+		return;
+	e = st_member_call(n, s->arena, k->member, CL_MSG_DIGEST_GET, &k->msg,
+	    world_mono_us(n->world) + (k->msg.deep ? DEEP_US : CALL_US),
+	    &reply);
 	k->answered = !e && reply.kind == CL_MSG_DIGESTS;
 	if (k->answered) {
 		k->out = *(const struct cl_digests *)reply.msg;

@@ -132,7 +132,7 @@ circle_body(struct bench *b)
 	n[1]->points_at = n[2]->points_at = 1;
 	bench_stmt(b, 200 * MS);
 	e = bench_insert(b, t, 0, 1);
-	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	/* Pauses of 4, 8, 16, 32, then 64 ms at most and half that at least. */
 	CHECK(n[0]->n_proposed - proposed >= 4);
 	CHECK(n[0]->n_proposed - proposed <= 12);
@@ -277,13 +277,13 @@ gone_body(struct bench *b)
 	links_down(b, 2);
 	bench_stmt(b, 300 * MS);
 	e = bench_insert(b, t, 1, 1);
-	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	bench_stmt(b, 300 * MS);
 	e = read_keys(b, t, 1, &found);
-	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	bench_stmt(b, 300 * MS);
 	e = scan_sum(b, t, &found, &sum);
-	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	/* It says that it leads, and serves nothing. */
 	all_led_by(b, 3);
 	b->store.nodes[2]->points_at = 3;
@@ -291,7 +291,7 @@ gone_body(struct bench *b)
 	b->store.nodes[2]->reason = CL_REFUSE_LEADER;
 	bench_stmt(b, 300 * MS);
 	e = scan_sum(b, t, &found, &sum);
-	CHECK(e && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 }
 
 static void

@@ -156,6 +156,22 @@ refused_sends_alone_are_a_failure(void)
 	CHECK(gw_propose_step(&op, &late) == GW_END_FAILED);
 }
 
+/* Nobody can apply it any more; an earlier send may have been before that. */
+static void
+a_dropped_table_ends_it_at_once(void)
+{
+	struct gw_op op = {.sends = 1};
+	struct gw_event lost = {.kind = GW_EVENT_LOST};
+	struct gw_event dropped = {
+	    .kind = GW_EVENT_REFUSED, .reason = CL_REFUSE_DROPPED};
+
+	CHECK(gw_propose_step(&op, &dropped) == GW_END_STALE);
+	op = (struct gw_op){.sends = 1};
+	CHECK(gw_propose_step(&op, &lost) == GW_DO_PAUSE);
+	gw_op_sent(&op);
+	CHECK(gw_propose_step(&op, &dropped) == GW_END_LOST);
+}
+
 /* Shows that the first test would notice, in a build with mutations. */
 static void
 taking_refused_for_failed_is_noticed(void)
@@ -178,5 +194,6 @@ CU_MAIN("propose_step",
     {"one_lost_send_makes_the_deadline_unknown_whatever_came_after",
 	one_lost_send_makes_the_deadline_unknown_whatever_came_after},
     {"refused_sends_alone_are_a_failure", refused_sends_alone_are_a_failure},
+    {"a_dropped_table_ends_it_at_once", a_dropped_table_ends_it_at_once},
     {"taking_refused_for_failed_is_noticed",
 	taking_refused_for_failed_is_noticed})

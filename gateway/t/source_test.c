@@ -303,7 +303,7 @@ refused_body(struct bench *b)
 	b->store.nodes[0]->refuse = 1000000;
 	bench_stmt(b, 200000);
 	e = bench_insert(b, t, 1, 1);
-	CHECK(e != NULL && err_is(e, ERRCODE_CANNOT_CONNECT_NOW));
+	CHECK(e != NULL && err_is(e, ERRCODE_QUERY_CANCELED));
 	CHECK(e && e->detail != NULL);
 	CHECK(fake_count(&b->store, t->id) == 1);
 }

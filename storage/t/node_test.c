@@ -166,6 +166,19 @@ repeats(struct rig *r)
 	    &b);
 	CHECK(b.outcome == CL_REFUSED && b.reason == CL_REFUSE_ANSWERED);
 	CHECK_STR(nr_get(nr, t, 1), "c");
+	/* What was applied stays so when the table is gone; anything new is
+	 * refused. */
+	nr_drop_table(nr, t->id);
+	nr_do(nr,
+	    &(struct nr_op){
+		.table = t, .id = 1, .v = "c", .sequence = 102, .send = 2},
+	    &b);
+	CHECK(b.outcome == CL_APPLIED);
+	nr_do(nr,
+	    &(struct nr_op){
+		.table = t, .id = 1, .v = "c", .sequence = 103, .send = 2},
+	    &b);
+	CHECK(b.outcome == CL_REFUSED && b.reason == CL_REFUSE_DROPPED);
 	nr_node_stop(nr);
 }
 

@@ -451,10 +451,28 @@ st_join_serve(struct st_node *n, struct arena *a, const struct cl_join *m,
 
 /* ---- following ---- */
 
+/* Whom to ask for the catalog: a member, or whoever is at an address. */
+struct teller {
+	uint32_t member; /* 0: at addr */
+	struct str addr;
+};
+
+static struct err *
+ask_catalog(struct st_node *n, struct arena *a, const struct teller *t,
+    const struct cl_catalog_get *get, struct st_reply_msg *out)
+{
+	uint64_t until = world_mono_us(n->world) + get->wait_us + CALL_US;
+
+	return t->member ? st_member_call(n, a, t->member, CL_MSG_CATALOG_GET,
+			       get, until, out)
+			 : st_peer_call(n, a, t->addr, CL_MSG_CATALOG_GET, get,
+			       until, out);
+}
+
 /* All pages of one version, then the snapshot moves at once. */
 static struct err *
-fetch_changes(
-    struct st_node *n, struct arena *a, struct str addr, uint64_t wait_us)
+fetch_changes(struct st_node *n, struct arena *a, const struct teller *t,
+    uint64_t wait_us)
 {
 	struct cl_catalog_get get = {
 	    .since = cl_catalog_version(n->catalog.snap), .wait_us = wait_us};
@@ -465,12 +483,14 @@ fetch_changes(
 		struct st_reply_msg reply;
 		const struct cl_catalog_page *p;
 
-		TRY(st_peer_call(n, a, addr, CL_MSG_CATALOG_GET, &get,
-		    world_mono_us(n->world) + get.wait_us + CALL_US, &reply));
+		TRY(ask_catalog(n, a, t, &get, &reply));
 		if (reply.kind != CL_MSG_CATALOG)
 			return ERR(a, ERRCODE_PROTOCOL_VIOLATION,
 			    "unexpected answer to CATALOG_GET");
 		p = reply.msg;
+		if (p->version < get.since)
+			return ERR(a, ERRCODE_CONNECTION_FAILURE,
+			    "its catalog is older than this node's");
 		if (p->version != get.version)
 			count = 0; /* a new one: from its start */
 		all = arena_grow(a, all, count * sizeof *all,
@@ -527,27 +547,55 @@ st_catalog_fresh(struct st_node *n, struct arena *a, bool may_ask)
 	struct err *e = ERR(a, ERRCODE_CANNOT_CONNECT_NOW,
 	    "this node cannot tell what the catalog is now");
 	struct st_refusal why;
-	struct str list, addr;
+	struct teller t = {.member = 0};
+	struct str list;
 
 	if (leads_catalog(n, until, &why))
 		return NULL;
-	addr = why.leader ? st_link_addr(n, why.leader) : STR("");
+	t.member = why.leader;
+	t.addr = t.member ? st_link_addr(n, t.member) : STR("");
 	if (!may_ask)
-		return addr.len ? err_detail(e, "%.*s", STR_FMT(addr)) : e;
-	if (addr.len && !fetch_changes(n, a, addr, 0))
+		return t.addr.len ? err_detail(e, "%.*s", STR_FMT(t.addr)) : e;
+	if (t.addr.len && !fetch_changes(n, a, &t, 0))
 		return NULL;
 	list = addresses(n, a);
-	while ((addr = next_addr(&list)).len && !stopping(n) &&
+	t.member = 0;
+	while ((t.addr = next_addr(&list)).len && !stopping(n) &&
 	       world_mono_us(n->world) < until) {
-		struct err *failed = fetch_changes(n, a, addr, 0);
+		struct err *failed = fetch_changes(n, a, &t, 0);
 
 		/* Who does not lead it names who does. */
 		if (failed && err_is(failed, ERRCODE_CANNOT_CONNECT_NOW) &&
-		    failed->detail)
-			failed = fetch_changes(n, a, str_c(failed->detail), 0);
+		    failed->detail) {
+			t.addr = str_c(failed->detail);
+			failed = fetch_changes(n, a, &t, 0);
+		}
 		if (!failed)
 			return NULL;
 		e = failed;
+	}
+	return e;
+}
+
+/* Those that have the catalog's log, not who else may live at their addresses
+ * by now: nodes without it might wait for each other. */
+static struct err *
+follow_voters(struct st_node *n, struct arena *a)
+{
+	struct cl_catalog *c = st_catalog_pin(n, a);
+	const struct cl_placement *p =
+	    cl_catalog_placement(c, CL_PLACEMENT_CATALOG);
+	struct err *e = ERR(
+	    a, ERRCODE_CONNECTION_FAILURE, "no voter of the catalog is known");
+
+	for (uint32_t i = 0; p && i < p->slots[0].n && !stopping(n); i++) {
+		struct teller t = {.member = p->slots[0].members[i]};
+
+		if (t.member == n->id.member)
+			continue;
+		e = fetch_changes(n, a, &t, POLL_US);
+		if (!e)
+			return NULL;
 	}
 	return e;
 }
@@ -557,8 +605,9 @@ static struct err *
 follow_once(struct st_node *n, struct arena *a)
 {
 	const struct st_group *g = st_group_find(n, CL_PLACEMENT_CATALOG, 0);
-	struct err *e = NULL;
-	struct str list, addr;
+	struct err *e;
+	struct teller t = {.member = 0};
+	struct str list;
 
 	if (!n->catalog.followed)
 		return st_catalog_fresh(n, a, true);
@@ -567,15 +616,11 @@ follow_once(struct st_node *n, struct arena *a)
 		    world_mono_us(n->world) + LEADER_PAUSE_US);
 		return NULL;
 	}
+	e = follow_voters(n, a);
 	list = addresses(n, a);
-	while ((addr = next_addr(&list)).len && !stopping(n)) {
-		e = fetch_changes(n, a, addr, POLL_US);
-		if (!e)
-			return NULL;
-	}
-	return e ? e
-		 : ERR(a, ERRCODE_CONFIG_FILE_ERROR,
-		       "no address of the catalog's members is known");
+	while (e && (t.addr = next_addr(&list)).len && !stopping(n))
+		e = fetch_changes(n, a, &t, POLL_US);
+	return e;
 }
 
 static void

@@ -6,6 +6,7 @@
 
 /* How long a change that came first is waited for. */
 #define NEWS_US 2000000u
+#define PAUSES  4 /* before tries that follow a lost race */
 
 /* One try; *again when another change came first. */
 static struct err *
@@ -89,8 +90,13 @@ gw_change_run(struct gw_stmt *s, struct arena *a,
 		if (e || !again)
 			return e;
 		TRY(gw_stmt_check(s, a));
-		/* What came first is in a newer catalog. */
-		(void)gw_stmt_backoff(s, tries);
+		/* What came first is in a newer catalog. Who has lost often
+		 * goes on without a pause then: pauses that grow would let
+		 * those win who have just come. */
+		if (tries <= PAUSES)
+			(void)gw_stmt_backoff(s, tries);
+		else
+			gw_catalog_refresh(catalog);
 		(void)gw_catalog_wait(catalog, version + 1,
 		    until < s->deadline_us ? until : s->deadline_us);
 		TRY(gw_stmt_check(s, a));

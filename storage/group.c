@@ -376,6 +376,8 @@ apply_fiber(void *arg)
 		if (g->gid.placement == CL_PLACEMENT_CATALOG && !g->incomplete)
 			st_catalog_applied(g->node, g, applied);
 		retire(g, applied);
+		if (st_group_is_leader(g))
+			st_replicate_applied_here(g);
 		cond_broadcast(&g->changed);
 	}
 	g->applying = false;

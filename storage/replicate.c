@@ -186,19 +186,25 @@ note_all_applied(struct st_group *g, uint64_t least)
 }
 
 void
-st_replicate_applied(
-    struct st_group *g, struct st_progress *p, uint64_t applied)
+st_replicate_applied_here(struct st_group *g)
 {
 	uint64_t least = g->applied;
 
-	if (applied <= p->applied)
-		return;
-	p->applied = applied;
-	note_behind(p);
 	for (uint32_t i = 0; i < g->n_peers; i++)
 		if (g->peers[i].applied < least)
 			least = g->peers[i].applied;
 	note_all_applied(g, least);
+}
+
+void
+st_replicate_applied(
+    struct st_group *g, struct st_progress *p, uint64_t applied)
+{
+	if (applied <= p->applied)
+		return;
+	p->applied = applied;
+	note_behind(p);
+	st_replicate_applied_here(g);
 	cond_broadcast(&g->changed);
 }
 

@@ -23,6 +23,8 @@ void st_replicate_matched(struct st_group *g);
 struct st_progress *st_replicate_peer(struct st_group *g, uint32_t member);
 /* Its vote was an acknowledgement of the ballot. */
 void st_replicate_voted(struct st_group *g, uint32_t member, uint64_t when_us);
+/* This member, which leads, has applied more; the others may have before it. */
+void st_replicate_applied_here(struct st_group *g);
 /* What a member has applied, as it says in an answer. */
 void st_replicate_applied(
     struct st_group *g, struct st_progress *p, uint64_t applied);

@@ -628,10 +628,12 @@ wants_flush(const struct list *jobs)
 }
 
 static void
-run_inline(struct engine_wt *e)
+inline_ev(void *arg)
 {
+	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
 	struct list jobs, flushes;
 
+	e->posted_inline = false;
 	list_init(&jobs);
 	list_init(&flushes);
 	splice(&jobs, &e->in_inline);
@@ -642,15 +644,6 @@ run_inline(struct engine_wt *e)
 	if (!list_empty(&flushes) || wants_flush(&jobs))
 		flush_now(e, e->loop_kv.session);
 	report_all(e, &jobs, &flushes);
-}
-
-static void
-inline_ev(void *arg)
-{
-	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
-
-	e->posted_inline = false;
-	run_inline(e);
 }
 
 /* What one loop turn collected goes over with one lock. Who waits is woken
@@ -686,11 +679,13 @@ hand_over_ev(void *arg)
 {
 	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
 
-	e->posted = false;
 	/* What a worker gets may follow, in its lane, a light job that waits to
-	 * run here. */
-	if (e->away > 0)
-		run_inline(e);
+	 * run here: that one's turn has been posted, and comes first. */
+	if (e->away > 0 && !list_empty(&e->in_inline)) {
+		world_post(e->base.world, hand_over_ev, e);
+		return;
+	}
+	e->posted = false;
 	hand_over(e);
 }
 

@@ -356,7 +356,7 @@ append_number(struct kv *kv, void *arg)
 	int n = 0;
 
 	if (c->slow)
-		usleep(300);
+		usleep(2000);
 	if (kv_get(kv, KV_META, STR("n"), &v))
 		memcpy(&n, v.p, sizeof n);
 	/* Each sees what the one before it wrote. */
@@ -425,9 +425,13 @@ light_in_order(struct rig *r)
 		    .arg = &all[i]};
 		engine_submit(r->engine, &all[i].job);
 		CHECK(!all[i].ran);
-		/* Bursts of one to twenty. */
-		if (i % 20 == i / 20 % 20)
-			rig_sleep(r, i % 2 ? 50 : 2000);
+		/* Bursts of one to twenty, upon an engine with nothing to do
+		 * or not. */
+		if (i % 20 != i / 20 % 20)
+			continue;
+		rig_sleep(r, 50);
+		while (i / 20 % 2 && done_count <= i)
+			rig_sleep(r, 200);
 	}
 	while (done_count < MANY)
 		rig_sleep(r, 1000);

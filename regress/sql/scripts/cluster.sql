@@ -26,5 +26,26 @@ delete from skaidb.groups where slot = 1;
 copy skaidb.groups from stdin;
 \.
 drop table skaidb.groups;
+drop table if exists skaidb.groups;
 create table skaidb.groups (id int primary key);
+describe skaidb.groups;
+-- Its schema is nobody's.
+create schema skaidb;
+create schema if not exists pg_mine;
 drop table g;
+-- Consistency has a form of its own.
+set consistency one;
+show skaidb.consistency;
+set consistency to default;
+show skaidb.consistency;
+set consistency default;
+set consistency most;
+-- Levels that are not there yet, whoever asks for them.
+set session characteristics as transaction isolation level serializable;
+show transaction isolation level;
+begin;
+show transaction isolation level;
+commit;
+begin isolation level read committed;
+commit;
+reset default_transaction_isolation;

@@ -680,8 +680,9 @@ hand_over_ev(void *arg)
 	struct engine_wt *e = TAKE(struct engine_wt, arg, ENGINE_MAGIC);
 
 	/* What a worker gets may follow, in its lane, a light job that waits to
-	 * run here: that one's turn has been posted, and comes first. */
-	if (e->away > 0 && !list_empty(&e->in_inline)) {
+	 * run here: that one's turn has been posted, and comes first. No more
+	 * of them are kept meanwhile, so that this waits once. */
+	if (e->away > 0 && e->n_inline > 0) {
 		world_post(e->base.world, hand_over_ev, e);
 		return;
 	}

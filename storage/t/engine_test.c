@@ -1,10 +1,11 @@
 /* The contract of base/engine.h, on every engine there is. */
-#include <unistd.h>
+#include <sched.h>
 
 #include "regress/lib/cu.h"
 #include "storage/t/rig.h"
 
-#define MANY 300
+#define MANY   300
+#define YIELDS 1000
 
 static const enum rig_kind kinds[] = {RIG_MEM, RIG_WT, RIG_WT_INLINE};
 
@@ -342,7 +343,7 @@ struct counted {
 	struct engine_job job;
 	struct rig *rig;
 	int number;
-	bool slow; /* long enough for another thread to begin */
+	bool slow; /* lets other threads begin before it does */
 	bool ran;
 };
 
@@ -355,8 +356,8 @@ append_number(struct kv *kv, void *arg)
 	struct str v;
 	int n = 0;
 
-	if (c->slow)
-		usleep(2000);
+	for (int i = 0; c->slow && i < YIELDS; i++)
+		sched_yield();
 	if (kv_get(kv, KV_META, STR("n"), &v))
 		memcpy(&n, v.p, sizeof n);
 	/* Each sees what the one before it wrote. */

@@ -18,6 +18,9 @@
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
+#if WITH_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
@@ -80,6 +83,59 @@ static inline void
 tell_unmapped(char *low, size_t size)
 {
 	(void)low, (void)size;
+}
+#endif
+
+/* ThreadSanitizer keeps a call stack, and what setjmp saved, by fiber: it is
+ * told between setjmp and the jump. */
+#if WITH_TSAN
+static void
+tell_made(struct coro *c)
+{
+	c->tsan = __tsan_create_fiber(0);
+}
+
+static void
+tell_ended(struct coro *c)
+{
+	__tsan_destroy_fiber(c->tsan);
+}
+
+static void
+tell_entering(struct coro *c)
+{
+	c->from_tsan = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(c->tsan, 0);
+}
+
+static void
+tell_going_back(struct coro *c)
+{
+	__tsan_switch_to_fiber(c->from_tsan, 0);
+}
+#else
+static inline void
+tell_made(struct coro *c)
+{
+	(void)c;
+}
+
+static inline void
+tell_ended(struct coro *c)
+{
+	(void)c;
+}
+
+static inline void
+tell_entering(struct coro *c)
+{
+	(void)c;
+}
+
+static inline void
+tell_going_back(struct coro *c)
+{
+	(void)c;
 }
 #endif
 
@@ -149,12 +205,14 @@ coro_init(struct coro *c, char *low, size_t size)
 	c->size = size;
 	c->done = true;
 	c->valgrind_id = VALGRIND_STACK_REGISTER(low, low + size);
+	tell_made(c);
 }
 
 void
 coro_fini(struct coro *c)
 {
 	VALGRIND_STACK_DEREGISTER(c->valgrind_id);
+	tell_ended(c);
 }
 
 void
@@ -205,6 +263,7 @@ coro_enter(struct coro *c)
 	ASSERT(!c->done);
 	tell_leaving(&c->from_fake, c->low, c->size);
 	if (_setjmp(c->back) == 0) {
+		tell_entering(c);
 		if (c->begun)
 			_longjmp(c->at, 1);
 		begin(c);
@@ -216,7 +275,9 @@ void
 coro_leave(struct coro *c)
 {
 	tell_leaving(&c->fake, c->from_low, c->from_size);
-	if (_setjmp(c->at) == 0)
+	if (_setjmp(c->at) == 0) {
+		tell_going_back(c);
 		_longjmp(c->back, 1);
+	}
 	tell_arrived(c->fake, &c->from_low, &c->from_size);
 }

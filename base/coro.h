@@ -22,6 +22,8 @@ struct coro {
 	void *fake, *from_fake;
 	const void *from_low;
 	size_t from_size;
+	/* For ThreadSanitizer: its name for both. */
+	void *tsan, *from_tsan;
 };
 
 /* `size` bytes of stack above a guard page, mapped lazily; ends the process

@@ -436,6 +436,25 @@ cl_catalog_sequence(const struct cl_catalog *c, uint32_t id)
 	return o ? &o->u.sequence : NULL;
 }
 
+const struct cl_index *
+cl_catalog_index(const struct cl_catalog *c, uint32_t id)
+{
+	const struct cl_object *o = cl_find(c, CL_INDEX, id);
+
+	return o ? &o->u.index : NULL;
+}
+
+const struct cl_index *
+cl_index_each(const struct cl_catalog *c, uint32_t table, size_t *at)
+{
+	const struct cl_object *o;
+
+	while ((o = cl_each(c, CL_INDEX, at)) != NULL)
+		if (o->u.index.table == table)
+			return &o->u.index;
+	return NULL;
+}
+
 bool
 cl_catalog_rows_of(const struct cl_catalog *c, uint32_t id, uint32_t *placement)
 {

@@ -165,6 +165,42 @@ struct cl_sequence {
 	uint32_t table, column; /* OWNED BY; 0: nobody */
 };
 
+#define CL_INDEX_COLUMNS_MAX 32
+
+enum cl_index_state { /* numbers are on disk */
+	/* Every member keeps it up to date and fills it in; nobody reads it. */
+	CL_INDEX_BUILDING = 1,
+	CL_INDEX_PUBLIC = 2,
+	/* A row has no key in it (`failure` says why): it is to be dropped. */
+	CL_INDEX_FAILED = 3
+};
+
+struct cl_index_column {
+	uint32_t column;     /* its id; 0: an expression */
+	uint32_t type;       /* of the values */
+	struct str expr_sql; /* expression: as text, ... */
+	struct str expr;     /* ... and as ex_encode has it, over `inputs` */
+	bool desc;
+	bool nulls_first;
+};
+
+/* A local secondary index: each member derives its own from the rows that it
+ * has.  Key: index id, slot, the columns, the primary key (key.h). */
+struct cl_index {
+	uint32_t id;
+	uint32_t schema; /* its table's: names of relations are one space */
+	uint32_t table;
+	struct str name;
+	enum cl_index_state state;
+	uint32_t n_columns;
+	const struct cl_index_column *columns;
+	uint32_t n_inputs;      /* columns that expressions look at ... */
+	const uint32_t *inputs; /* ... by position: their ids */
+	struct str where_sql;   /* partial: as text, empty: all rows, ... */
+	struct str where;       /* ... and as ex_encode has it, over `inputs` */
+	struct str failure;
+};
+
 struct cl_object {
 	enum cl_kind kind;
 	uint32_t id;
@@ -181,6 +217,7 @@ struct cl_object {
 		struct cl_schema schema;
 		struct cl_table table;
 		struct cl_sequence sequence;
+		struct cl_index index;
 	} u;
 };
 
@@ -190,8 +227,8 @@ void cl_object_encode(struct buf *b, const struct cl_object *o);
 /* Fills o (version, stamp untouched); pieces live in `a`. */
 struct err *cl_object_decode(struct arena *a, enum cl_kind kind, uint32_t id,
     struct str bytes, struct cl_object *o);
-/* Row keys, complete with table id and slot 0. Tables and sequences share the
- * names of their schema, under the kind of tables. */
+/* Row keys, complete with table id and slot 0. Tables, sequences and indexes
+ * share the names of their schema, under the kind of tables. */
 void cl_object_key(struct buf *b, enum cl_kind kind, uint32_t id);
 void cl_name_key(
     struct buf *b, enum cl_kind kind, uint32_t parent, struct str name);
@@ -215,7 +252,7 @@ bool cl_object_name(
     const struct cl_object *o, uint32_t *parent, struct str *name);
 const char *cl_kind_name(enum cl_kind kind); /* "table"; NULL if unknown */
 /* The kind under which names of a kind are kept: objects of kinds that share
- * one (tables and sequences) may not have the same name. */
+ * one (tables, sequences, indexes) may not have the same name. */
 enum cl_kind cl_name_kind(enum cl_kind kind);
 
 /* ---- snapshots ---- */
@@ -247,7 +284,7 @@ const struct cl_object *cl_find(
  * (alias); database for schema; schema for table). */
 const struct cl_object *cl_find_name(const struct cl_catalog *c,
     enum cl_kind kind, uint32_t parent, struct str name);
-/* What holds a name of a schema: a table or a sequence. */
+/* What holds a name of a schema: a table, a sequence or an index. */
 const struct cl_object *cl_find_relation(
     const struct cl_catalog *c, uint32_t schema, struct str name);
 /* All of a kind, by id; *at from 0. */
@@ -259,6 +296,11 @@ const struct cl_table *cl_catalog_table(
     const struct cl_catalog *c, uint32_t id);
 const struct cl_sequence *cl_catalog_sequence(
     const struct cl_catalog *c, uint32_t id);
+const struct cl_index *cl_catalog_index(
+    const struct cl_catalog *c, uint32_t id);
+/* The indexes of a table in any state, by id; *at from 0. NULL: no more. */
+const struct cl_index *cl_index_each(
+    const struct cl_catalog *c, uint32_t table, size_t *at);
 const struct cl_placement *cl_catalog_placement(
     const struct cl_catalog *c, uint32_t id);
 /* Whether rows under this table id belong to something that exists, and to

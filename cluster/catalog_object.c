@@ -456,6 +456,104 @@ read_sequence(struct reader *r, struct cl_object *o)
 		r->c.bad = true;
 }
 
+#define INDEX_DESC        1u
+#define INDEX_NULLS_FIRST 2u
+#define INDEX_ORDERS      3u
+#define INDEX_COLUMN_MIN  5u /* bytes */
+
+static bool
+index_column_sound(const struct cl_index_column *c)
+{
+	bool computed = c->expr.len > 0;
+
+	return computed == (c->column == 0) &&
+	       computed == (c->expr_sql.len > 0);
+}
+
+/* It is ordered by something; what is computed has its text. */
+static bool
+index_sound(const struct cl_index *x)
+{
+	if (!x->table || !x->n_columns || x->n_columns > CL_INDEX_COLUMNS_MAX ||
+	    x->n_inputs > CL_COLUMNS_MAX || x->state < CL_INDEX_BUILDING ||
+	    x->state > CL_INDEX_FAILED ||
+	    (x->where.len > 0) != (x->where_sql.len > 0))
+		return false;
+	for (uint32_t i = 0; i < x->n_columns; i++)
+		if (!index_column_sound(&x->columns[i]))
+			return false;
+	return true;
+}
+
+static void
+put_index(struct buf *b, const struct cl_object *o)
+{
+	const struct cl_index *x = &o->u.index;
+
+	ASSERT(index_sound(x));
+	buf_varint(b, x->schema);
+	buf_varint(b, x->table);
+	buf_lenstr(b, x->name);
+	buf_varint(b, x->state);
+	buf_varint(b, x->n_columns);
+	for (uint32_t i = 0; i < x->n_columns; i++) {
+		const struct cl_index_column *c = &x->columns[i];
+
+		buf_varint(b, c->column);
+		buf_varint(b, c->type);
+		buf_varint(b, (c->desc ? INDEX_DESC : 0) |
+				  (c->nulls_first ? INDEX_NULLS_FIRST : 0));
+		buf_lenstr(b, c->expr_sql);
+		buf_lenstr(b, c->expr);
+	}
+	put_u32s(b, x->inputs, x->n_inputs);
+	buf_lenstr(b, x->where_sql);
+	buf_lenstr(b, x->where);
+	buf_lenstr(b, x->failure);
+}
+
+static void
+read_index_columns(struct reader *r, struct cl_index *x)
+{
+	struct cl_index_column *columns;
+
+	x->n_columns = read_count(r, CL_INDEX_COLUMNS_MAX, INDEX_COLUMN_MIN);
+	if (!x->n_columns)
+		return;
+	columns = NEW_N(r->arena, struct cl_index_column, x->n_columns);
+	for (uint32_t i = 0; i < x->n_columns && cur_ok(&r->c); i++) {
+		uint32_t flags;
+
+		columns[i].column = read_u32(r);
+		columns[i].type = read_u32(r);
+		flags = read_flags(r, INDEX_ORDERS);
+		columns[i].desc = flags & INDEX_DESC;
+		columns[i].nulls_first = flags & INDEX_NULLS_FIRST;
+		columns[i].expr_sql = cur_lenstr(&r->c);
+		columns[i].expr = cur_lenstr(&r->c);
+	}
+	x->columns = columns;
+}
+
+static void
+read_index(struct reader *r, struct cl_object *o)
+{
+	struct cl_index *x = &o->u.index;
+
+	x->id = o->id;
+	x->schema = read_u32(r);
+	x->table = read_u32(r);
+	x->name = cur_lenstr(&r->c);
+	x->state = (enum cl_index_state)read_u32(r);
+	read_index_columns(r, x);
+	x->inputs = read_u32s(r, CL_COLUMNS_MAX, &x->n_inputs);
+	x->where_sql = cur_lenstr(&r->c);
+	x->where = cur_lenstr(&r->c);
+	x->failure = cur_lenstr(&r->c);
+	if (cur_ok(&r->c) && !index_sound(x))
+		r->c.bad = true;
+}
+
 /* By kind. Names: the parent within which they are unique, and the text. */
 static const struct kind {
 	const char *name;
@@ -470,6 +568,7 @@ static const struct kind {
     [CL_DATABASE] = {"database", put_database, read_database},
     [CL_SCHEMA] = {"schema", put_schema, read_schema},
     [CL_TABLE] = {"table", put_table, read_table},
+    [CL_INDEX] = {"index", put_index, read_index},
     [CL_SEQUENCE] = {"sequence", put_sequence, read_sequence},
 };
 
@@ -493,7 +592,7 @@ cl_kind_name(enum cl_kind kind)
 enum cl_kind
 cl_name_kind(enum cl_kind kind)
 {
-	return kind == CL_SEQUENCE ? CL_TABLE : kind;
+	return kind == CL_SEQUENCE || kind == CL_INDEX ? CL_TABLE : kind;
 }
 
 bool
@@ -520,6 +619,10 @@ cl_object_name(const struct cl_object *o, uint32_t *parent, struct str *name)
 	case CL_TABLE:
 		*parent = o->u.table.schema;
 		*name = o->u.table.name;
+		break;
+	case CL_INDEX:
+		*parent = o->u.index.schema;
+		*name = o->u.index.name;
 		break;
 	case CL_SEQUENCE:
 		*parent = o->u.sequence.schema;

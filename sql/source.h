@@ -17,14 +17,18 @@ struct sql_row {
 
 struct sql_scan_req {
 	const struct cl_table *table;
+	/* NULL: by primary key. Otherwise start, end and order are of its keys
+	 * (its columns, then the primary key), and rows that it leaves out are
+	 * not found. */
+	const struct cl_index *index;
 	const uint32_t *columns; /* ids wanted, in this order */
 	uint32_t n_columns;
-	struct str start; /* primary-key bytes, inclusive; empty = from first */
+	struct str start; /* key bytes, inclusive; empty = from first */
 	struct str end;   /* exclusive; empty = to the last */
 	const struct expr *filter; /* over the positions of `columns`; NULL, or
 				    * one for which ex_can_travel */
 	uint64_t limit;            /* 0 = none; a promise not to want more */
-	bool ordered;              /* by primary key */
+	bool ordered;              /* by key */
 	bool reverse;
 	bool count_only; /* rows have no values; one row per match is not
 			  * sent: see scan_count */

@@ -281,6 +281,54 @@ table(uint32_t id, const char *name, uint64_t version)
 	return o;
 }
 
+static struct cl_object
+an_index(uint32_t id, uint32_t of, const char *name, uint64_t version)
+{
+	static const struct cl_index_column by = {.column = 1};
+	struct cl_object o = {.kind = CL_INDEX, .id = id, .version = version};
+
+	o.u.index = (struct cl_index){.id = id,
+	    .schema = 7,
+	    .table = of,
+	    .name = str_c(name),
+	    .state = CL_INDEX_PUBLIC,
+	    .n_columns = 1,
+	    .columns = &by};
+	return o;
+}
+
+static void
+indexes_are_found_by_table_and_by_name(void)
+{
+	struct cl_catalog *c = then(cl_catalog_new(), table(20, "b", 1));
+	const struct cl_index *x;
+	const struct cl_object *o;
+	uint32_t id = 20, placement;
+	size_t at = 0;
+
+	c = then(c, an_index(30, 20, "i", 2));
+	c = then(c, an_index(31, 21, "j", 3));
+	c = then(c, an_index(32, 20, "k", 4));
+	c = then(c, an_index(33, 20, "l", 5));
+	c = then(c, deleted(CL_INDEX, 32, 6));
+	x = cl_index_each(c, 20, &at);
+	CHECK(x && x->id == 30);
+	x = cl_index_each(c, 20, &at);
+	CHECK(x && x->id == 33);
+	CHECK(!cl_index_each(c, 20, &at));
+	at = 0;
+	CHECK(!cl_index_each(c, 22, &at));
+	/* In the space of tables' names; no rows are theirs. */
+	o = cl_find_relation(c, 7, STR("i"));
+	CHECK(
+	    o && o->kind == CL_INDEX && cl_catalog_index(c, 30) == &o->u.index);
+	CHECK(!cl_find_name(c, CL_TABLE, 7, STR("i")));
+	CHECK(!cl_find_relation(c, 7, STR("k")) && !cl_catalog_index(c, 32));
+	CHECK(!cl_catalog_rows_of(c, 30, &placement));
+	CHECK(!cl_catalog_rows_next(c, &id, &placement));
+	cl_catalog_unref(c);
+}
+
 static void
 tables_and_sequences_share_their_names(void)
 {
@@ -357,6 +405,8 @@ CU_MAIN("catalog",
     {"forgotten_deletions_raise_the_floor",
 	forgotten_deletions_raise_the_floor},
     {"random_changes_agree_with_a_model", random_changes_agree_with_a_model},
+    {"indexes_are_found_by_table_and_by_name",
+	indexes_are_found_by_table_and_by_name},
     {"tables_and_sequences_share_their_names",
 	tables_and_sequences_share_their_names},
     {"rows_are_of_tables_and_sequences", rows_are_of_tables_and_sequences},

@@ -98,6 +98,37 @@ static const struct sample {
 	     .first = 5,
 	     .cycle = true}},
 	"01 00 00 0173 15 d704 ffffffffffffffffff01 01 01 64 0a 01 00 00"},
+    {{.kind = CL_INDEX,
+	 .id = 16391,
+	 .u.index = {.id = 16391,
+	     .schema = 2200,
+	     .table = 16384,
+	     .name = {"t_n_idx", 7},
+	     .state = CL_INDEX_BUILDING,
+	     .n_columns = 2,
+	     .columns = (const struct cl_index_column[]){{.column = 3,
+							     .type = 23,
+							     .desc = true,
+							     .nulls_first =
+								 true},
+		 {.type = 25, .expr_sql = {"lower(t)", 8}, .expr = {"x", 1}}},
+	     .n_inputs = 1,
+	     .inputs = (const uint32_t[]){4},
+	     .where_sql = {"t > 1", 5},
+	     .where = {"y", 1}}},
+	"01 9811 808001 07745f6e5f696478 01 02"
+	" 03 17 03 00 00"
+	" 00 19 00 086c6f776572287429 0178"
+	" 01 04 0574203e2031 0179 00"},
+    {{.kind = CL_INDEX,
+	 .id = 9,
+	 .u.index = {.id = 9,
+	     .table = 7,
+	     .state = CL_INDEX_FAILED,
+	     .n_columns = 1,
+	     .columns = (const struct cl_index_column[]){{.column = 1}},
+	     .failure = {"no", 2}}},
+	"01 00 07 00 03 01 01 00 00 00 00 00 00 00 026e6f"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)
@@ -269,6 +300,17 @@ unsound_objects_are_refused(void)
 	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 04 00 00"},
 	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 00 01 00"},
 	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 00 00"},
+	    /* no table; states 0, 4; no column; a column and an expression;
+	     * neither; text without tree; a flag; half a predicate */
+	    {CL_INDEX, "01 00 00 00 03 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 00 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 04 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 01 01 00 00 0161 0161 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 01 00 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 01 00 00 00 0161 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 01 01 00 04 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 01 01 00 00 00 00 00 0161 00 00"},
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

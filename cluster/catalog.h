@@ -192,6 +192,8 @@ struct cl_index {
 	uint32_t table;
 	struct str name;
 	enum cl_index_state state;
+	uint32_t version; /* of the table's schema: writers that know it know
+			   * the index */
 	uint32_t n_columns;
 	const struct cl_index_column *columns;
 	uint32_t n_inputs;      /* columns that expressions look at ... */

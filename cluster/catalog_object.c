@@ -495,6 +495,7 @@ put_index(struct buf *b, const struct cl_object *o)
 	buf_varint(b, x->table);
 	buf_lenstr(b, x->name);
 	buf_varint(b, x->state);
+	buf_varint(b, x->version);
 	buf_varint(b, x->n_columns);
 	for (uint32_t i = 0; i < x->n_columns; i++) {
 		const struct cl_index_column *c = &x->columns[i];
@@ -545,6 +546,7 @@ read_index(struct reader *r, struct cl_object *o)
 	x->table = read_u32(r);
 	x->name = cur_lenstr(&r->c);
 	x->state = (enum cl_index_state)read_u32(r);
+	x->version = read_u32(r);
 	read_index_columns(r, x);
 	x->inputs = read_u32s(r, CL_COLUMNS_MAX, &x->n_inputs);
 	x->where_sql = cur_lenstr(&r->c);

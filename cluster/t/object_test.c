@@ -105,6 +105,7 @@ static const struct sample {
 	     .table = 16384,
 	     .name = {"t_n_idx", 7},
 	     .state = CL_INDEX_BUILDING,
+	     .version = 5,
 	     .n_columns = 2,
 	     .columns = (const struct cl_index_column[]){{.column = 3,
 							     .type = 23,
@@ -116,7 +117,7 @@ static const struct sample {
 	     .inputs = (const uint32_t[]){4},
 	     .where_sql = {"t > 1", 5},
 	     .where = {"y", 1}}},
-	"01 9811 808001 07745f6e5f696478 01 02"
+	"01 9811 808001 07745f6e5f696478 01 05 02"
 	" 03 17 03 00 00"
 	" 00 19 00 086c6f776572287429 0178"
 	" 01 04 0574203e2031 0179 00"},
@@ -128,7 +129,7 @@ static const struct sample {
 	     .n_columns = 1,
 	     .columns = (const struct cl_index_column[]){{.column = 1}},
 	     .failure = {"no", 2}}},
-	"01 00 07 00 03 01 01 00 00 00 00 00 00 00 026e6f"},
+	"01 00 07 00 03 00 01 01 00 00 00 00 00 00 00 026e6f"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)
@@ -302,15 +303,15 @@ unsound_objects_are_refused(void)
 	    {CL_SEQUENCE, "01 00 00 0173 14 02 02 14 02 02 02 00 00"},
 	    /* no table; states 0, 4; no column; a column and an expression;
 	     * neither; text without tree; a flag; half a predicate */
-	    {CL_INDEX, "01 00 00 00 03 01 01 00 00 00 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 00 01 01 00 00 00 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 04 01 01 00 00 00 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 01 01 00 00 0161 0161 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 01 00 00 00 00 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 01 00 00 00 0161 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 01 01 00 04 00 00 00 00 00 00"},
-	    {CL_INDEX, "01 00 07 00 01 01 01 00 00 00 00 00 0161 00 00"},
+	    {CL_INDEX, "01 00 00 00 03 00 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 00 00 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 04 00 01 01 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 01 01 00 00 0161 0161 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 01 00 00 00 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 01 00 00 00 0161 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 01 01 00 04 00 00 00 00 00 00"},
+	    {CL_INDEX, "01 00 07 00 01 00 01 01 00 00 00 00 00 0161 00 00"},
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -341,12 +341,31 @@ st_peer_call(struct st_node *n, struct arena *a, struct str addr,
 	return call_at(n, a, addr, 0, kind, msg, deadline_us, out);
 }
 
+/* The catalog says it; a node that has none yet, and may need this member to
+ * get one, goes where the member was met. */
+static struct str
+member_addr(const struct st_node *n, uint32_t member)
+{
+	struct str addr = st_link_addr(n, member);
+
+	if (addr.len)
+		return addr;
+	LIST_FOREACH(at, &n->peers)
+	{
+		const struct peer *p = LIST_ENTRY(at, struct peer, link);
+
+		if (p->member == member)
+			return str_c(p->addr);
+	}
+	return STR("");
+}
+
 struct err *
 st_member_call(struct st_node *n, struct arena *a, uint32_t member,
     enum cl_msg_kind kind, const void *msg, uint64_t deadline_us,
     struct st_reply_msg *out)
 {
-	struct str addr = st_link_addr(n, member);
+	struct str addr = member_addr(n, member);
 
 	memset(out, 0, sizeof *out);
 	if (!addr.len)

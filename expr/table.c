@@ -249,38 +249,50 @@ wanted(const uint32_t *ids, uint32_t n, uint32_t hint, uint32_t id)
 	return n;
 }
 
+/* Who reads a row: which columns, where to, and whether as the table promises
+ * them or as they were stored. */
+struct reading {
+	struct arena *a;
+	const struct cl_table *t;
+	const uint32_t *ids;
+	uint32_t n;
+	struct val *vals;
+	bool stored;
+};
+
 static struct err *
-read_key(struct arena *a, const struct cl_table *t, struct str pk,
-    const uint32_t *ids, uint32_t n, struct val *vals)
+read_key(const struct reading *r, struct str pk)
 {
+	const struct cl_table *t = r->t;
 	struct cur c = cur_of(pk);
 	uint32_t last = 0;
 
 	/* Nothing behind the last key column that is asked for is read. */
 	for (uint32_t i = 0; i < t->n_pkey; i++)
-		if (wanted(ids, n, 0, t->pkey[i]) < n)
+		if (wanted(r->ids, r->n, 0, t->pkey[i]) < r->n)
 			last = i + 1;
 	for (uint32_t i = 0; i < last; i++) {
 		const struct cl_column *col = pkey_column(t, i);
 		struct val v;
 
-		if (!get_key_column(&c, a, t, i, &v))
-			return malformed(a, t);
-		if (wanted(ids, n, 0, col->id) == n)
+		if (!get_key_column(&c, r->a, t, i, &v))
+			return malformed(r->a, t);
+		if (wanted(r->ids, r->n, 0, col->id) == r->n)
 			continue;
-		TRY(present(a, t, col, &v));
-		for (uint32_t k = 0; k < n; k++)
-			if (ids[k] == col->id)
-				vals[k] = v;
+		if (!r->stored)
+			TRY(present(r->a, t, col, &v));
+		for (uint32_t k = 0; k < r->n; k++)
+			if (r->ids[k] == col->id)
+				r->vals[k] = v;
 	}
 	return NULL;
 }
 
 static struct err *
-read_column(struct arena *a, const struct cl_table *t,
-    const struct cl_row_col *rc, struct val *out)
+read_column(
+    const struct reading *r, const struct cl_row_col *rc, struct val *out)
 {
-	const struct cl_column *col = cl_table_column_id(t, rc->id);
+	const struct cl_column *col = cl_table_column_id(r->t, rc->id);
 	const struct ex_type *type = ex_type(col->type);
 
 	if (!type || type->tag != rc->tag)
@@ -288,51 +300,67 @@ read_column(struct arena *a, const struct cl_table *t,
 	/* Decoders fill in the value alone. */
 	*out = (struct val){0};
 	if (!type)
-		return malformed(a, t);
+		return malformed(r->a, r->t);
 	*out = (struct val){.type = type->oid};
-	if (!type->row_dec(a, rc->v, out))
-		return malformed(a, t);
-	return present(a, t, col, out);
+	if (!type->row_dec(r->a, rc->v, out))
+		return malformed(r->a, r->t);
+	return r->stored ? NULL : present(r->a, r->t, col, out);
 }
 
 static struct err *
-read_value(struct arena *a, const struct cl_table *t, struct str value,
-    const uint32_t *ids, uint32_t n, struct val *vals)
+read_value(const struct reading *r, struct str value)
 {
 	struct cl_row_cur it;
 	struct cl_row_col rc;
 	uint32_t hint = 0;
 
 	if (!cl_row_open(value, &it))
-		return malformed(a, t);
+		return malformed(r->a, r->t);
 	while (cl_row_next(&it, &rc)) {
-		uint32_t at = wanted(ids, n, hint, rc.id);
+		uint32_t at = wanted(r->ids, r->n, hint, rc.id);
 
-		if (at == n)
+		if (at == r->n)
 			continue;
-		TRY(read_column(a, t, &rc, &vals[at]));
-		for (uint32_t k = at + 1; k < n; k++)
-			if (ids[k] == rc.id)
-				vals[k] = vals[at];
+		TRY(read_column(r, &rc, &r->vals[at]));
+		for (uint32_t k = at + 1; k < r->n; k++)
+			if (r->ids[k] == rc.id)
+				r->vals[k] = r->vals[at];
 		hint = at;
 	}
-	return cl_row_ok(&it) ? NULL : malformed(a, t);
+	return cl_row_ok(&it) ? NULL : malformed(r->a, r->t);
+}
+
+static struct err *
+read_row(const struct reading *r, struct str pk, struct str value)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct cl_column *c = cl_table_column_id(r->t, r->ids[i]);
+
+		ASSERT(c != NULL);
+		r->vals[i] = val_null(c->type);
+	}
+	if (r->n == 0)
+		return NULL;
+	TRY(read_key(r, pk));
+	/* Values that the key cannot reproduce are in the row as well, and
+	 * win. */
+	return read_value(r, value);
 }
 
 struct err *
 ex_table_read(struct arena *a, const struct cl_table *t, struct str pk,
     struct str value, const uint32_t *ids, uint32_t n, struct val *vals)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const struct cl_column *c = cl_table_column_id(t, ids[i]);
+	struct reading r = {a, t, ids, n, vals, false};
 
-		ASSERT(c != NULL);
-		vals[i] = val_null(c->type);
-	}
-	if (n == 0)
-		return NULL;
-	TRY(read_key(a, t, pk, ids, n, vals));
-	/* Values that the key cannot reproduce are in the row as well, and
-	 * win. */
-	return read_value(a, t, value, ids, n, vals);
+	return read_row(&r, pk, value);
+}
+
+struct err *
+ex_table_read_stored(struct arena *a, const struct cl_table *t, struct str pk,
+    struct str value, const uint32_t *ids, uint32_t n, struct val *vals)
+{
+	struct reading r = {a, t, ids, n, vals, true};
+
+	return read_row(&r, pk, value);
 }

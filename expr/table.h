@@ -36,5 +36,9 @@ struct err *ex_table_row(struct arena *a, const struct cl_table *t,
 struct err *ex_table_read(struct arena *a, const struct cl_table *t,
     struct str pk, struct str value, const uint32_t *ids, uint32_t n,
     struct val *vals);
+/* The same with values as they were stored, of whatever type. */
+struct err *ex_table_read_stored(struct arena *a, const struct cl_table *t,
+    struct str pk, struct str value, const uint32_t *ids, uint32_t n,
+    struct val *vals);
 
 #endif

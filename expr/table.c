@@ -322,8 +322,9 @@ read_value(const struct reading *r, struct str value)
 		if (at == r->n)
 			continue;
 		TRY(read_column(r, &rc, &r->vals[at]));
-		for (uint32_t k = at + 1; k < r->n; k++)
-			if (r->ids[k] == rc.id)
+		/* Asked for twice; `at` may be the later of the two. */
+		for (uint32_t k = 0; k < r->n; k++)
+			if (k != at && r->ids[k] == rc.id)
 				r->vals[k] = r->vals[at];
 		hint = at;
 	}

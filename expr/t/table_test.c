@@ -81,7 +81,8 @@ a_row_reads_back_what_was_written(void)
 	struct arena *a = arena_new(NULL, "test");
 	struct val in[4] = {
 	    val_int(EX_INT4, -7), text("k"), num(a, "1.50"), val_bool(true)};
-	static const uint32_t all[] = {1, 2, 3, 5}, some[] = {5, 1, 5};
+	static const uint32_t all[] = {1, 2, 3, 5}, some[] = {5, 1, 5},
+			      twice[] = {5, 3, 5};
 	struct str key = key_of(a, &two, in);
 	struct val out[4];
 	struct buf row, t;
@@ -97,6 +98,8 @@ a_row_reads_back_what_was_written(void)
 	CHECK(out[3].type == EX_BOOL && out[3].u.b);
 	MUST(!ex_table_read(a, &two, key, buf_view(&row), some, 3, out));
 	CHECK(out[0].u.b && out[1].u.i == -7 && out[2].u.b);
+	MUST(!ex_table_read(a, &two, key, buf_view(&row), twice, 3, out));
+	CHECK(!out[0].null && out[0].u.b && !out[1].null && out[2].u.b);
 	arena_free(a);
 }
 

@@ -90,7 +90,15 @@ enum cl_refusal {
 	CL_REFUSE_BUSY = 7, /* a queue is at its limit */
 	CL_REFUSE_STOPPING = 8,
 	CL_REFUSE_ANSWERED = 9, /* the session said it needs no answer */
-	CL_REFUSE_DROPPED = 10  /* the table is gone */
+	CL_REFUSE_DROPPED = 10, /* the table is gone */
+	CL_REFUSE_INDEX = 11    /* the index is not filled in here yet */
+};
+
+enum cl_index_progress {
+	CL_INDEX_SLOT_ELSEWHERE = 0, /* not led here, or not serving */
+	CL_INDEX_SLOT_BUILDING = 1,
+	CL_INDEX_SLOT_BUILT = 2,
+	CL_INDEX_SLOT_FAILED = 3
 };
 
 #define CL_SCAN_ORDERED 1u /* by primary key over all slots asked for */

@@ -50,6 +50,7 @@ step_refused(struct gw_op *op, const struct gw_event *ev)
 	case CL_REFUSE_CLOCK:
 	case CL_REFUSE_BUSY:
 	case CL_REFUSE_STOPPING:
+	case CL_REFUSE_INDEX: /* of scans */
 		break;
 	}
 	return GW_DO_PAUSE;
@@ -121,6 +122,8 @@ gw_refusal_text(enum cl_refusal r)
 		return "was told that this operation is over";
 	case CL_REFUSE_DROPPED:
 		return "no longer has this table";
+	case CL_REFUSE_INDEX:
+		return "has not filled in the index yet";
 	}
 	return "refused for a reason unknown to this version";
 }

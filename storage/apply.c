@@ -5,6 +5,8 @@
 #include "base/mutate.h"
 #include "cluster/row.h"
 #include "storage/books.h"
+#include "storage/catalog.h"
+#include "storage/fill.h"
 #include "storage/pass.h"
 
 #define RECORD_FORMAT 2
@@ -53,6 +55,7 @@ struct meta_op {
 struct job {
 	struct arena *arena; /* a root: the job's while it runs */
 	struct st_gid gid;
+	const struct cl_catalog *catalog; /* pinned; says which indexes */
 	const struct st_entry **entries;
 	uint32_t n_entries;
 	struct meta_op *ops; /* sessions and schemas */
@@ -133,7 +136,7 @@ apply_rows(struct kv *kv, struct job *j)
 	const struct st_pass *p = read_pass(kv, j);
 	struct st_books b;
 
-	st_books_open(&b, kv, j->arena, j->gid);
+	st_books_open(&b, kv, j->arena, j->catalog, j->gid);
 	for (uint32_t i = 0; i < j->n_entries; i++) {
 		const struct st_entry *e = j->entries[i];
 
@@ -298,12 +301,24 @@ run(struct st_group *g, struct job *j, bool rows, bool record)
 
 	j->with_rows = rows;
 	j->with_record = record;
-	while (submit(n, j) == ENGINE_FULL) {
+	for (;;) {
+		/* The newest each time: jobs that were handed in meanwhile know
+		 * no more than this one (index.h). */
+		j->catalog = st_catalog_pin(n, j->arena);
+		if (submit(n, j) != ENGINE_FULL)
+			return true;
 		if (n->state >= ST_NODE_STOPPED)
 			return false;
 		fiber_sleep(n->world, world_mono_us(n->world) + FULL_PAUSE_US);
 	}
-	return true;
+}
+
+/* A fill-in may have waited for it. */
+static void
+take_schema(struct st_group *g, const struct st_entry *e)
+{
+	st_group_set_schema(g, e->table, e->version);
+	st_fill_wake(g->node);
 }
 
 uint64_t
@@ -327,8 +342,7 @@ st_apply(struct st_group *g, uint64_t upto)
 	if (ok) {
 		for (uint32_t i = 0; i < j.n_entries; i++)
 			if (j.entries[i]->kind == ST_ENTRY_SCHEMA)
-				st_group_set_schema(g, j.entries[i]->table,
-				    j.entries[i]->version);
+				take_schema(g, j.entries[i]);
 		g->applied_stamp = r.stamp;
 		g->floor = r.floor;
 		g->catalog_version = r.catalog_version;

@@ -35,15 +35,16 @@ st_row_digest(struct str key, uint8_t flags, cl_stamp stamp)
 }
 
 void
-st_books_open(
-    struct st_books *b, struct kv *kv, struct arena *a, struct st_gid gid)
+st_books_open(struct st_books *b, struct kv *kv, struct arena *a,
+    const struct cl_catalog *c, struct st_gid gid)
 {
-	*b = (struct st_books){.kv = kv, .arena = a, .gid = gid};
+	*b = (struct st_books){.kv = kv, .arena = a, .catalog = c, .gid = gid};
 }
 
-static struct st_count *
-count_of(struct st_books *b, struct str key)
+static struct st_delta *
+delta_of(struct st_books *b, struct str key)
 {
+	struct st_delta *d;
 	uint32_t table;
 	uint16_t slot;
 	struct str rest;
@@ -52,7 +53,7 @@ count_of(struct st_books *b, struct str key)
 		return NULL; /* refused long before */
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->deltas[i].table == table)
-			return &b->deltas[i].n;
+			return &b->deltas[i];
 	if (b->n == b->cap) {
 		uint32_t cap = b->cap ? b->cap * 2 : 4;
 
@@ -60,8 +61,10 @@ count_of(struct st_books *b, struct str key)
 		    b->cap * sizeof *b->deltas, cap * sizeof *b->deltas);
 		b->cap = cap;
 	}
-	b->deltas[b->n] = (struct st_delta){.table = table};
-	return &b->deltas[b->n++].n;
+	d = &b->deltas[b->n++];
+	*d = (struct st_delta){.table = table};
+	st_indexes_open(&d->indexes, b->arena, b->catalog, table, slot);
+	return d;
 }
 
 static void
@@ -71,14 +74,17 @@ tombstone_key(struct st_books *b, struct buf *k, cl_stamp s, struct str key)
 	st_key_tombstone(k, b->gid, s, key);
 }
 
-/* Takes the old row, live or tombstone, out of the books; is there one? */
+/* Takes the old row, live or tombstone, out of the books; is there one? *live
+ * is it as long as no other row is read, empty for a tombstone. */
 static bool
-take_out(struct st_books *b, struct str key, struct st_count *n)
+take_out(
+    struct st_books *b, struct str key, struct st_count *n, struct str *live)
 {
 	struct cl_row_head h;
 	struct str old;
 	struct buf k;
 
+	*live = STR_NONE;
 	if (!kv_get(b->kv, KV_ROWS, key, &old))
 		return false;
 	if (!cl_row_head(old, &h))
@@ -91,28 +97,34 @@ take_out(struct st_books *b, struct str key, struct st_count *n)
 	}
 	n->rows--;
 	n->bytes -= (int64_t)(key.len + old.len);
+	*live = old;
 	return true;
 }
 
 void
 st_books_put(struct st_books *b, struct str key, struct str value)
 {
-	struct st_count *n = count_of(b, key);
+	struct st_delta *d = delta_of(b, key);
 	struct cl_row_head h;
+	struct str was;
 	struct buf k;
+	bool dead;
 
-	if (!n || !cl_row_head(value, &h))
+	if (!d || !cl_row_head(value, &h))
 		return;
-	take_out(b, key, n);
+	dead = h.flags & CL_ROW_TOMBSTONE;
+	take_out(b, key, &d->n, &was);
+	st_indexes_change(
+	    &d->indexes, b->kv, key, was, dead ? STR_NONE : value);
 	kv_put(b->kv, KV_ROWS, key, value);
-	n->digest += st_row_digest(key, h.flags, h.stamp);
-	if (h.flags & CL_ROW_TOMBSTONE) {
+	d->n.digest += st_row_digest(key, h.flags, h.stamp);
+	if (dead) {
 		tombstone_key(b, &k, h.stamp, key);
 		kv_put(b->kv, KV_META, buf_view(&k), STR_NONE);
 		return;
 	}
-	n->rows++;
-	n->bytes += (int64_t)(key.len + value.len);
+	d->n.rows++;
+	d->n.bytes += (int64_t)(key.len + value.len);
 }
 
 void
@@ -129,10 +141,13 @@ st_books_delete(struct st_books *b, struct str key, cl_stamp stamp)
 void
 st_books_drop(struct st_books *b, struct str key)
 {
-	struct st_count *n = count_of(b, key);
+	struct st_delta *d = delta_of(b, key);
+	struct str was;
 
-	if (n && take_out(b, key, n))
-		kv_del(b->kv, KV_ROWS, key);
+	if (!d || !take_out(b, key, &d->n, &was))
+		return;
+	st_indexes_change(&d->indexes, b->kv, key, was, STR_NONE);
+	kv_del(b->kv, KV_ROWS, key);
 }
 
 void

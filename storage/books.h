@@ -1,12 +1,12 @@
 /* Changing rows so that what is kept about them stays right: counters and
- * digests per table and slot ('C'), and the index of tombstones ('T').  All
- * within one engine transaction; used by whoever writes rows (apply.c,
- * resync.c), on an engine thread. */
+ * digests per table and slot ('C'), the index of tombstones ('T'), and local
+ * indexes (index.h).  All within one engine transaction; used by whoever writes
+ * rows (apply.c, resync.c), on an engine thread. */
 #ifndef STORAGE_BOOKS_H
 #define STORAGE_BOOKS_H
 
 #include "base/engine.h"
-#include "storage/ids.h"
+#include "storage/index.h"
 
 /* Of a table in a slot. Equal content has equal digests, in whatever order it
  * came to be. Format 2, without a format byte. */
@@ -24,18 +24,22 @@ uint64_t st_row_digest(struct str key, uint8_t flags, cl_stamp stamp);
 struct st_delta {
 	uint32_t table;
 	struct st_count n;
+	struct st_indexes indexes;
 };
 
 struct st_books {
 	struct kv *kv;
 	struct arena *arena;
+	const struct cl_catalog *catalog;
 	struct st_gid gid;
 	struct st_delta *deltas;
 	uint32_t n, cap;
 };
 
-void st_books_open(
-    struct st_books *b, struct kv *kv, struct arena *a, struct st_gid gid);
+/* The catalog says which indexes there are: the node's newest when the job was
+ * handed in. */
+void st_books_open(struct st_books *b, struct kv *kv, struct arena *a,
+    const struct cl_catalog *c, struct st_gid gid);
 /* Writes a row, live or tombstone, whose value has its stamp. */
 void st_books_put(struct st_books *b, struct str key, struct str value);
 void st_books_delete(struct st_books *b, struct str key, cl_stamp stamp);

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cluster/key.h"
+#include "storage/fill.h"
 #include "storage/join.h"
 #include "storage/link.h"
 
@@ -67,6 +68,7 @@ set(struct st_node *n, struct cl_catalog *c)
 	    cl_catalog_version(c));
 	cond_broadcast(&n->catalog.changed);
 	cond_broadcast(&n->wakeup);
+	st_fill_wake(n);
 }
 
 bool

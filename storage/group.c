@@ -348,13 +348,17 @@ retire(struct st_group *g, uint64_t to)
 	}
 }
 
-/* What may be applied now: committed, and written here too. */
+/* What may be applied now: committed, and written here too. Which indexes rows
+ * have is said by the catalog, so none of a table's before the newest that an
+ * earlier process here knew (index.h) is known again. */
 static uint64_t
 may_apply(const struct st_group *g)
 {
 	uint64_t index = g->committed < g->flushed ? g->committed : g->flushed;
 
-	if (g->holds)
+	if (g->holds ||
+	    (g->gid.placement != CL_PLACEMENT_CATALOG &&
+		!g->node->catalog.followed && !mutate("index_catalog_behind")))
 		return g->applied;
 	return g->stop_at && g->stop_at < index ? g->stop_at : index;
 }
@@ -508,13 +512,19 @@ st_group_set_schema(struct st_group *g, uint32_t table, uint32_t version)
 }
 
 uint32_t
-st_group_schema(const struct st_group *g, uint32_t table)
+st_group_applied_schema(const struct st_group *g, uint32_t table)
 {
-	uint32_t version = 0;
-
 	for (uint32_t i = 0; i < g->n_schemas; i++)
 		if (g->schemas[i].table == table)
-			version = g->schemas[i].version;
+			return g->schemas[i].version;
+	return 0;
+}
+
+uint32_t
+st_group_schema(const struct st_group *g, uint32_t table)
+{
+	uint32_t version = st_group_applied_schema(g, table);
+
 	for (uint64_t i = g->applied + 1; g->n_schemas_ahead && i <= g->last;
 	     i++) {
 		const struct st_entry *e = &st_group_pending(g, i)->entry;
@@ -526,6 +536,20 @@ st_group_schema(const struct st_group *g, uint32_t table)
 }
 
 /* ---- all of them ---- */
+
+void
+st_groups_committed(struct st_node *n)
+{
+	size_t at = 0;
+	void *v;
+
+	while (map_next(n->groups, &at, NULL, &v)) {
+		struct st_group *g = TAKE(struct st_group, v, ST_GROUP_MAGIC);
+
+		if (st_group_loaded(g))
+			st_group_committed(g);
+	}
+}
 
 bool
 st_groups_idle(const struct st_node *n)

@@ -223,6 +223,9 @@ struct st_pending *st_group_pending(const struct st_group *g, uint64_t index);
 void st_group_flushed(struct st_group *g, uint64_t index);
 /* The commit index may have moved: applies what it allows. */
 void st_group_committed(struct st_group *g);
+/* The node knows the newest catalog since its start: what waited for that is
+ * applied. */
+void st_groups_committed(struct st_node *n);
 /* In a fiber: lets what is being applied end, and nothing begin until
  * st_group_release. */
 void st_group_hold(struct st_group *g);
@@ -239,6 +242,8 @@ void st_group_step_down(struct st_group *g);
 
 /* The schema version that the group's newest entry knows of; 0 = none. */
 uint32_t st_group_schema(const struct st_group *g, uint32_t table);
+/* The same of the entries that are applied. */
+uint32_t st_group_applied_schema(const struct st_group *g, uint32_t table);
 void st_group_set_schema(struct st_group *g, uint32_t table, uint32_t version);
 
 /* Every group is idle: nothing appended is unapplied. */

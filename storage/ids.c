@@ -132,3 +132,11 @@ st_key_count(struct buf *b, uint32_t table, uint16_t slot)
 	buf_be32(b, table);
 	buf_be16(b, slot);
 }
+
+void
+st_key_index(struct buf *b, uint32_t index, uint16_t slot)
+{
+	buf_u8(b, 'X');
+	buf_be32(b, index);
+	buf_be16(b, slot);
+}

@@ -14,6 +14,8 @@
  *     T group stamp (8) row key  -> nothing: a tombstone to drop one day
  *     R group                    -> the copy is incomplete: how far (pass.h)
  *     C table (4) slot (2)       -> rows, bytes and digest (books.h)
+ *     X index (4) slot (2)       -> how far the index is filled in (index.h)
+ *   KV_INDEX as in cluster/README.md: local indexes (index.h)
  */
 #ifndef STORAGE_IDS_H
 #define STORAGE_IDS_H
@@ -57,5 +59,6 @@ void st_key_tombstone(
     struct buf *b, struct st_gid g, cl_stamp s, struct str key);
 void st_key_pass(struct buf *b, struct st_gid g);
 void st_key_count(struct buf *b, uint32_t table, uint16_t slot);
+void st_key_index(struct buf *b, uint32_t index, uint16_t slot);
 
 #endif

@@ -634,7 +634,10 @@ follow(void *arg)
 		struct err *e = follow_once(n, a);
 
 		if (!e) {
-			n->catalog.followed = true;
+			if (!n->catalog.followed) {
+				n->catalog.followed = true;
+				st_groups_committed(n);
+			}
 			cond_broadcast(&n->catalog.changed);
 			keep_addrs(n, a);
 			pause = RETRY_MIN_US;

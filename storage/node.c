@@ -4,11 +4,13 @@
 
 #include "base/log.h"
 #include "cluster/token.h"
+#include "storage/build.h"
 #include "storage/catalog.h"
 #include "storage/clock.h"
 #include "storage/config.h"
 #include "storage/conn.h"
 #include "storage/elect.h"
+#include "storage/fill.h"
 #include "storage/identity.h"
 #include "storage/join.h"
 #include "storage/lease.h"
@@ -268,6 +270,8 @@ start_fiber(void *arg)
 		st_sweep_start(n);
 		st_resync_start(n);
 		st_scrub_start(n);
+		st_fill_start(n);
+		st_build_start(n);
 		st_background(n, "refresh", refresh_fiber);
 		st_background(n, "voters", voters_fiber);
 		LOG(n->world, LOG_INFO, "node", "serving",
@@ -303,6 +307,7 @@ init_node(struct st_node *n)
 	n->groups = map_new(n->arena);
 	arena_cleanup(n->arena, free_scratches_ev, n);
 	st_catalog_init(n);
+	st_fill_init(n);
 }
 
 struct listener {
@@ -408,6 +413,7 @@ wait_fibers(struct st_node *n)
 	while (n->n_fibers && world_mono_us(n->world) < until) {
 		st_log_wake(n);
 		st_links_wake(n);
+		st_fill_wake(n);
 		cond_broadcast(&n->clock.want);
 		cond_broadcast(&n->clock.flushed);
 		cond_broadcast(&n->catalog.changed);

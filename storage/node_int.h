@@ -61,6 +61,14 @@ struct st_catalog_state {
 	bool holds;       /* a copy of the catalog group is here */
 };
 
+/* Filling in indexes: fill.h. */
+struct st_fill {
+	struct cond wake; /* of the fiber */
+	struct cond done; /* a slot was filled in, or failed */
+	bool wanted;      /* something may be to do */
+	struct map *seen; /* by index */
+};
+
 struct st_node {
 	uint32_t magic;
 	enum st_node_state state;
@@ -81,6 +89,7 @@ struct st_node {
 	uint64_t vote_after_us; /* restarted: neither votes nor campaigns
 				 * before (CONSENSUS 4) */
 	struct st_catalog_state catalog;
+	struct st_fill fill;
 
 	struct list listeners;
 	struct list conns;

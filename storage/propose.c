@@ -637,8 +637,8 @@ st_propose_own(struct st_node *n, struct arena *a, struct cl_propose *m)
 	m->deadline = st_now(n) + CL_STAMP_OF_MS(OWN_DEADLINE);
 }
 
-bool
-st_propose_entry(struct st_group *g, const struct st_entry *entry)
+struct st_pending *
+st_propose_begin(struct st_group *g, const struct st_entry *entry)
 {
 	struct st_ballot ballot = g->ballot;
 	struct st_entry e = *entry;
@@ -647,13 +647,20 @@ st_propose_entry(struct st_group *g, const struct st_entry *entry)
 	for (;;) {
 		if (!st_group_leads(g, &ballot) ||
 		    g->node->state > ST_NODE_SERVING)
-			return false;
+			return NULL;
 		e.stamp = st_clock_next(g->node, g->last_stamp, &why);
 		if (e.stamp)
-			break;
+			return st_group_append(g, &e);
 		if (why == CL_CLOCK_SKEW)
-			return false;
+			return NULL;
 		st_clock_wait(g->node);
 	}
-	return st_pending_wait(st_group_append(g, &e)) == ST_APPLIED;
+}
+
+bool
+st_propose_entry(struct st_group *g, const struct st_entry *entry)
+{
+	struct st_pending *p = st_propose_begin(g, entry);
+
+	return p && st_pending_wait(p) == ST_APPLIED;
 }

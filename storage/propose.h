@@ -18,5 +18,8 @@ void st_propose_own(struct st_node *n, struct arena *a, struct cl_propose *m);
 /* Appends an entry that is no proposal (schema, forget, empty) and waits until
  * it is applied. False when the group could not take it now, or lost it. */
 bool st_propose_entry(struct st_group *g, const struct st_entry *e);
+/* Only appends it: what st_pending_wait waits for, or NULL. */
+struct st_pending *st_propose_begin(
+    struct st_group *g, const struct st_entry *e);
 
 #endif

@@ -12,6 +12,7 @@
 #include "storage/catalog.h"
 #include "storage/config.h"
 #include "storage/elect.h"
+#include "storage/fill.h"
 #include "storage/link.h"
 #include "storage/pass.h"
 #include "storage/peer.h"
@@ -144,20 +145,25 @@ is_over(const struct st_node *n)
 	return n->state > ST_NODE_SERVING;
 }
 
-/* A writing job of the group; false: the node stops. */
+/* A writing job of the group, with the newest catalog if it asks for one;
+ * false: the node stops. */
 static bool
 run_write(struct pull *p, void (*job)(struct kv *kv, void *arg), void *arg,
-    enum engine_result *r)
+    const struct cl_catalog **catalog, enum engine_result *r)
 {
 	struct st_node *n = p->node;
 
-	while ((*r = engine_run(n->engine, st_group_lane(p->group->gid),
-		    ENGINE_WRITE, job, arg)) == ENGINE_FULL) {
+	for (;;) {
+		if (catalog)
+			*catalog = st_catalog_pin(n, p->arena);
+		*r = engine_run(n->engine, st_group_lane(p->group->gid),
+		    ENGINE_WRITE, job, arg);
+		if (*r != ENGINE_FULL)
+			return true;
 		if (is_over(n))
 			return false;
 		fiber_sleep(n->world, world_mono_us(n->world) + FULL_US);
 	}
-	return true;
 }
 
 /* ---- the state ---- */
@@ -259,6 +265,28 @@ del_counts(struct kv *kv, struct state *s)
 	}
 }
 
+/* Of the rows that are here none counts any more: all that are installed bring
+ * their entries, so an index is as whole as the copy when that is complete. */
+static void
+clear_indexes(struct kv *kv, struct state *s)
+{
+	const struct st_index_record whole = {.state = ST_INDEX_WHOLE};
+	const struct cl_index *def;
+	uint32_t table;
+	size_t at = 0;
+
+	while (st_slice_each(s->catalog, s->gid, &at, &table)) {
+		size_t i = 0;
+
+		while ((def = cl_index_each(s->catalog, table, &i)) != NULL) {
+			st_index_forget(kv, s->arena, def->id, s->gid.slot);
+			if (def->state != CL_INDEX_FAILED)
+				st_index_write(
+				    kv, s->arena, def->id, s->gid.slot, &whole);
+		}
+	}
+}
+
 static void
 put_group(struct kv *kv, struct state *s)
 {
@@ -287,6 +315,8 @@ adopt_job(struct kv *kv, void *arg)
 	del_letter(kv, s, 'S');
 	del_letter(kv, s, 'V');
 	del_counts(kv, s);
+	if (!mutate("index_resync_kept"))
+		clear_indexes(kv, s);
 	for (const struct piece *x = s->pieces; x && !kv_failed(kv);
 	     x = x->next) {
 		buf_init(&key, s->arena);
@@ -380,7 +410,7 @@ adopt(struct pull *p, struct state *s)
 	/* What is on its way to disk must not come after. */
 	while (g->flushed < g->last)
 		cond_wait_hard(&g->changed);
-	ok = may_adopt(g, s) && run_write(p, adopt_job, s, &r);
+	ok = may_adopt(g, s) && run_write(p, adopt_job, s, &s->catalog, &r);
 	if (ok) {
 		engine_sync(p->node->engine);
 		if (!g->incomplete)
@@ -408,9 +438,7 @@ take_state(struct pull *p)
 {
 	struct st_group *g = p->group;
 	struct st_scratch *scratch = st_scratch_new(p->node, "state");
-	struct state s = {.arena = scratch->arena,
-	    .gid = g->gid,
-	    .catalog = st_catalog_pin(p->node, p->arena)};
+	struct state s = {.arena = scratch->arena, .gid = g->gid};
 	bool ok;
 
 	if (g->state != ST_GROUP_FOLLOWING) {
@@ -516,7 +544,7 @@ put_rows(struct kv *kv, struct install *x)
 	struct str rest;
 	bool ours = false;
 
-	st_books_open(&b, kv, x->arena, x->gid);
+	st_books_open(&b, kv, x->arena, x->catalog, x->gid);
 	for (uint32_t i = 0; i < x->page->n_rows && !kv_failed(kv); i++) {
 		const struct cl_row *r = &x->page->rows[i];
 
@@ -591,7 +619,8 @@ clear(struct pull *p, struct install *x)
 	enum engine_result r;
 
 	do
-		if (!run_write(p, clear_job, x, &r) || is_over(p->node))
+		if (!run_write(p, clear_job, x, &x->catalog, &r) ||
+		    is_over(p->node))
 			return false;
 	while (x->cleared && x->result == INSTALL_OK);
 	return x->result == INSTALL_OK;
@@ -630,7 +659,7 @@ install(struct pull *p, struct install *x)
 		    x->gid.slot, p->source);
 		return GOING_AGAIN;
 	}
-	if (!clear(p, x) || !run_write(p, install_job, x, &r))
+	if (!clear(p, x) || !run_write(p, install_job, x, &x->catalog, &r))
 		return GOING_AGAIN;
 	return GOING_ON;
 }
@@ -652,7 +681,6 @@ take_page(struct pull *p, struct st_scratch *s, struct str after)
 		st_group_hold(g);
 	m.applied = g->applied;
 	x.page = ask(p, p->arena, &m);
-	x.catalog = st_catalog_pin(p->node, p->arena);
 	/* Time for entries to come between, which is seldom in so short a
 	 * while. */
 	if (mutate("resync_page_any_index"))
@@ -734,7 +762,7 @@ finish(struct pull *p, struct finish *f)
 	bool ok;
 
 	st_group_hold(g);
-	ok = run_write(p, finish_job, f, &r) && f->ended;
+	ok = run_write(p, finish_job, f, NULL, &r) && f->ended;
 	if (ok) {
 		engine_sync(p->node->engine);
 		if (g->gid.placement == CL_PLACEMENT_CATALOG)
@@ -743,6 +771,7 @@ finish(struct pull *p, struct finish *f)
 		g->resync.again = false;
 		note_incomplete(g, false);
 		cond_broadcast(&g->changed);
+		st_fill_wake(p->node);
 		metric_inc(M_NODE_RESYNCS_ENDED);
 		LOG(p->node->world, LOG_INFO, "resync", "ended",
 		    "placement=%u slot=%u index=%" PRIu64 " rows=%" PRIu64,

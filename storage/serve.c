@@ -1,6 +1,7 @@
 /* The table of requests: what runs for each kind of message. */
 #include "base/log.h"
 #include "base/metrics.h"
+#include "storage/build.h"
 #include "storage/catalog.h"
 #include "storage/conn.h"
 #include "storage/elect.h"
@@ -65,13 +66,24 @@ serve_read(struct st_request *r, void *msg)
 	return NULL;
 }
 
+static struct st_scan_ask
+scan_ask(struct st_request *r, const struct cl_scan *m, struct str resume)
+{
+	return (struct st_scan_ask){.node = r->node,
+	    .arena = r->arena,
+	    .m = m,
+	    .resume = resume,
+	    .catalog = r->frame.catalog,
+	    .deadline_us = r->deadline_us};
+}
+
 static struct err *
 serve_scan(struct st_request *r, void *msg)
 {
+	struct st_scan_ask ask = scan_ask(r, msg, STR_NONE);
 	struct cl_page out;
 
-	TRY(st_scan(r->node, r->arena, msg, STR_NONE, r->frame.catalog,
-	    r->deadline_us, &out));
+	TRY(st_scan(&ask, &out));
 	st_reply(r, CL_MSG_PAGE, &out);
 	return NULL;
 }
@@ -80,6 +92,7 @@ static struct err *
 serve_scan_more(struct st_request *r, void *msg)
 {
 	const struct cl_scan_more *m = msg;
+	struct st_scan_ask ask;
 	struct cl_page out;
 	void *scan;
 
@@ -87,8 +100,23 @@ serve_scan_more(struct st_request *r, void *msg)
 		return ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
 		    "malformed scan: no resume key");
 	TRY(cl_msg_decode(r->arena, CL_MSG_SCAN, m->scan, &scan));
-	TRY(st_scan(r->node, r->arena, scan, m->resume, r->frame.catalog,
-	    r->deadline_us, &out));
+	ask = scan_ask(r, scan, m->resume);
+	TRY(st_scan(&ask, &out));
+	st_reply(r, CL_MSG_PAGE, &out);
+	return NULL;
+}
+
+static struct err *
+serve_scan_index(struct st_request *r, void *msg)
+{
+	const struct cl_scan_index *m = msg;
+	struct st_scan_ask ask;
+	struct cl_page out;
+	void *scan;
+
+	TRY(cl_msg_decode(r->arena, CL_MSG_SCAN, m->scan, &scan));
+	ask = scan_ask(r, scan, m->resume);
+	TRY(st_scan_index(&ask, m->index, &out));
 	st_reply(r, CL_MSG_PAGE, &out);
 	return NULL;
 }
@@ -225,6 +253,19 @@ serve_resync_ask(struct st_request *r, void *msg)
 }
 
 static struct err *
+serve_index_build(struct st_request *r, void *msg)
+{
+	struct cl_index_built out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	st_build_serve(
+	    r->node, r->arena, msg, r->frame.catalog, r->deadline_us, &out);
+	st_reply(r, CL_MSG_INDEX_BUILT, &out);
+	return NULL;
+}
+
+static struct err *
 serve_repair(struct st_request *r, void *msg)
 {
 	struct cl_repaired out;
@@ -243,6 +284,7 @@ static const struct {
     {CL_MSG_READ, serve_read},
     {CL_MSG_SCAN, serve_scan},
     {CL_MSG_SCAN_MORE, serve_scan_more},
+    {CL_MSG_SCAN_INDEX, serve_scan_index},
     {CL_MSG_CATALOG_GET, serve_catalog},
     {CL_MSG_COUNTS_GET, serve_counts},
     {CL_MSG_STATUS_GET, serve_status},
@@ -257,6 +299,7 @@ static const struct {
     {CL_MSG_DIGEST_GET, serve_digest_get},
     {CL_MSG_RESYNC_ASK, serve_resync_ask},
     {CL_MSG_REPAIR, serve_repair},
+    {CL_MSG_INDEX_BUILD, serve_index_build},
 };
 
 static struct err *

@@ -162,11 +162,21 @@ forget_results(struct st_node *n, struct arena *a)
 	}
 }
 
-/* ---- dropped tables ---- */
+/* ---- dropped tables and indexes ---- */
+
+/* What is kept under ids of one kind of thing, in one file. */
+struct leavings {
+	enum kv_file file;
+	char letter; /* of the keys; 0: they begin with the id */
+	bool (*is_dropped)(const struct cl_catalog *c, uint32_t id);
+	char record; /* of KV_META, kept per thing and slot: goes with it; or 0
+		      */
+};
 
 struct purge {
 	struct arena *arena; /* a root */
 	const struct cl_catalog *catalog;
+	const struct leavings *what;
 	uint32_t next_id; /* ids below it that are not there are dropped */
 	struct str from;
 	struct str next; /* where to go on */
@@ -175,59 +185,91 @@ struct purge {
 };
 
 static bool
-is_dropped(const struct purge *p, uint32_t table)
+table_dropped(const struct cl_catalog *c, uint32_t id)
 {
 	uint32_t placement;
 
-	return table >= CL_ID_FIRST && table < p->next_id &&
-	       !cl_catalog_rows_of(p->catalog, table, &placement);
+	return !cl_catalog_rows_of(c, id, &placement);
+}
+
+/* One that failed is kept up to date no more, and read by nobody. */
+static bool
+index_dropped(const struct cl_catalog *c, uint32_t id)
+{
+	const struct cl_index *x = cl_catalog_index(c, id);
+
+	return !x || x->state == CL_INDEX_FAILED ||
+	       !cl_catalog_table(c, x->table);
+}
+
+static const struct leavings leavings[] = {
+    {KV_ROWS, 0, table_dropped, 'C'},
+    {KV_INDEX, 0, index_dropped, 'X'},
+    /* Of an index without entries. */
+    {KV_META, 'X', index_dropped, 0},
+};
+
+static bool
+is_dropped(const struct purge *p, uint32_t id)
+{
+	return id >= CL_ID_FIRST && id < p->next_id &&
+	       p->what->is_dropped(p->catalog, id);
 }
 
 static struct str
-table_prefix(struct arena *a, char letter, uint32_t table)
+id_prefix(struct arena *a, char letter, uint32_t id)
 {
 	struct buf b;
 
 	buf_init(&b, a);
 	if (letter)
 		buf_u8(&b, (uint8_t)letter);
-	buf_be32(&b, table);
+	buf_be32(&b, id);
 	return buf_view(&b);
 }
 
-/* One slice: either skips tables that exist, or removes rows of one that does
- * not. */
+/* The id that a key begins with; false behind the last such key. */
+static bool
+id_of(const struct leavings *what, struct str k, uint32_t *id)
+{
+	struct cur c = cur_of(k);
+
+	if (what->letter && cur_u8(&c) != (uint8_t)what->letter)
+		return false;
+	*id = cur_be32(&c);
+	return cur_ok(&c);
+}
+
+/* One slice: either skips what exists, or removes some of what does not. */
 static void
 purge_job(struct kv *kv, void *arg)
 {
 	struct purge *p = arg;
-	struct kv_cur *c = kv_open(kv, KV_ROWS);
+	const struct leavings *what = p->what;
+	struct kv_cur *c = kv_open(kv, what->file);
 	struct str k, v;
 	bool more = kv_seek(c, p->from, &k, &v);
-	uint32_t looked = 0, last = 0;
+	uint32_t looked = 0, last = 0, id = 0;
 
 	p->removed = 0;
+	p->done = false;
 	while (more && looked++ < SLICE_ROWS) {
-		uint32_t table = 0;
-		uint16_t slot;
-		struct str rest;
-
-		if (!cl_key_split(k, &table, &slot, &rest))
+		if (!id_of(what, k, &id) || id == UINT32_MAX) {
+			more = false;
 			break;
-		if (!is_dropped(p, table)) {
-			if (table == UINT32_MAX)
-				break;
-			p->next = table_prefix(p->arena, 0, table + 1);
+		}
+		if (!is_dropped(p, id)) {
+			p->next = id_prefix(p->arena, what->letter, id + 1);
 			more = kv_seek(c, p->next, &k, &v);
 			continue;
 		}
 		p->next = arena_str(p->arena, k);
-		kv_del(kv, KV_ROWS, p->next);
-		if (table != last)
+		kv_del(kv, what->file, p->next);
+		if (what->record && id != last)
 			kv_del_range(kv, KV_META,
-			    table_prefix(p->arena, 'C', table),
-			    table_prefix(p->arena, 'C', table + 1));
-		last = table;
+			    id_prefix(p->arena, what->record, id),
+			    id_prefix(p->arena, what->record, id + 1));
+		last = id;
 		p->removed++;
 		more = kv_next(c, &k, &v);
 	}
@@ -236,17 +278,19 @@ purge_job(struct kv *kv, void *arg)
 }
 
 static void
-purge_dropped(struct st_node *n, struct arena *a)
+purge_kind(
+    struct st_node *n, const struct cl_catalog *c, const struct leavings *what)
 {
-	const struct cl_catalog *c = st_catalog_pin(n, a);
 	const struct cl_object *counter = cl_find(c, CL_COUNTER, 0);
-	struct str from = STR("\0\0\0\1");
+	struct arena *a = arena_new(n->arena, "purge");
+	struct str from = id_prefix(a, what->letter, 1);
 	bool done = !counter;
 
 	while (!done && n->state == ST_NODE_SERVING) {
 		struct st_scratch *s = st_scratch_new(n, "purge");
 		struct purge p = {.arena = s->arena,
 		    .catalog = c,
+		    .what = what,
 		    .next_id = counter->u.counter.next_id,
 		    .from = from};
 
@@ -260,6 +304,16 @@ purge_dropped(struct st_node *n, struct arena *a)
 			from = arena_str(a, p.next);
 		st_scratch_free(s);
 	}
+	arena_free(a);
+}
+
+static void
+purge_dropped(struct st_node *n, struct arena *a)
+{
+	const struct cl_catalog *c = st_catalog_pin(n, a);
+
+	for (size_t i = 0; i < sizeof leavings / sizeof *leavings; i++)
+		purge_kind(n, c, &leavings[i]);
 }
 
 /* ---- groups that nobody leads ---- */

@@ -120,6 +120,8 @@ static const struct cl_page page = {.reason = 0,
     .n_rows = 2};
 static const struct cl_scan_more scan_more = {
     .resume = {"r", 1}, .scan = {"s", 1}};
+static const struct cl_scan_index scan_index = {
+    .index = 16385, .resume = {"r", 1}, .scan = {"s", 1}};
 static const struct cl_counts_get counts_get = {.table = 16384};
 static const struct cl_counts counts = {.tables = tables, .n_tables = 1};
 static const struct cl_status_get status_get = {.unused = 0};
@@ -205,6 +207,14 @@ static const struct cl_groups groups_msg = {.more = 1,
     .groups = group_infos,
     .n_groups = 1};
 
+static struct cl_index_slot index_slots[] = {
+    {.slot = 1, .state = CL_INDEX_SLOT_BUILT},
+    {.slot = 2, .state = CL_INDEX_SLOT_ELSEWHERE, .leader = 3}};
+static const struct cl_index_build index_build = {
+    .index = 16385, .wait_us = 2, .slots = slots, .n_slots = 2};
+static const struct cl_index_built index_built = {
+    .slots = index_slots, .n_slots = 2, .failure = {"why", 3}};
+
 static const struct sample {
 	enum cl_msg_kind kind;
 	const void *msg;
@@ -267,6 +277,7 @@ static const struct sample {
 	"016b 0176 "
 	"026b6b 00"},
     {CL_MSG_SCAN_MORE, &scan_more, "0172 0173"},
+    {CL_MSG_SCAN_INDEX, &scan_index, "01400000 0172 0173"},
     {CL_MSG_COUNTS_GET, &counts_get, "00400000"},
     {CL_MSG_COUNTS, &counts,
 	"01 "
@@ -329,6 +340,15 @@ static const struct sample {
 	"01000000 0200 03000000 0400000000000000 0500000000000000 "
 	"0600000000000000 0700000000000000 0800000000000000 "
 	"0900000000000000 0a000000"},
+    {CL_MSG_INDEX_BUILD, &index_build,
+	"01400000 0200000000000000 02 "
+	"0201 03000000 "
+	"0400 08070605"},
+    {CL_MSG_INDEX_BUILT, &index_built,
+	"02 "
+	"0100 02 00000000 "
+	"0200 00 03000000 "
+	"03776879"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)

@@ -173,6 +173,51 @@ nr_drop_table(struct node_rig *nr, uint32_t id)
 	propose_ddl(nr, d);
 }
 
+uint32_t
+nr_index(struct node_rig *nr, struct cl_index *x)
+{
+	struct cl_ddl *d = cl_ddl_new(nr->r.arena, nr->node->catalog.snap);
+	struct cl_object t =
+	    *cl_find(nr->node->catalog.snap, CL_TABLE, x->table);
+	struct cl_object o = {.kind = CL_INDEX};
+
+	t.u.table.version++;
+	cl_ddl_replace(d, &t);
+	o.id = x->id = cl_ddl_ids(d, 1);
+	x->schema = t.u.table.schema;
+	x->state = CL_INDEX_BUILDING;
+	x->version = t.u.table.version;
+	o.u.index = *x;
+	cl_ddl_create(d, &o);
+	propose_ddl(nr, d);
+	return x->id;
+}
+
+enum cl_index_state
+nr_index_built(struct node_rig *nr, uint32_t id)
+{
+	uint64_t until = world_mono_us(nr->r.world) + PATIENCE_US;
+	const struct cl_index *x;
+
+	for (;;) {
+		x = cl_catalog_index(nr->node->catalog.snap, id);
+		MUST(x != NULL);
+		if (x->state != CL_INDEX_BUILDING ||
+		    world_mono_us(nr->r.world) >= until)
+			return x->state;
+		rig_sleep(&nr->r, 1000);
+	}
+}
+
+void
+nr_drop_index(struct node_rig *nr, uint32_t id)
+{
+	struct cl_ddl *d = cl_ddl_new(nr->r.arena, nr->node->catalog.snap);
+
+	cl_ddl_drop(d, CL_INDEX, id);
+	propose_ddl(nr, d);
+}
+
 /* ---- rows ---- */
 
 struct str
@@ -291,6 +336,19 @@ nr_stamp(struct node_rig *nr, const struct cl_table *t, int64_t id)
 	return h.stamp;
 }
 
+static struct str
+pk_of(const struct nr_scan *s, struct str key)
+{
+	struct cur c = cur_of(str_skip(key, key.len - 2));
+	size_t len;
+
+	if (!s->index)
+		return str_skip(key, CL_KEY_PREFIX);
+	len = cur_be16(&c);
+	MUST(len + 2 + CL_KEY_PREFIX <= key.len);
+	return str_of(key.p + key.len - 2 - len, len);
+}
+
 static void
 take_page(struct node_rig *nr, struct nr_scan *s, const struct cl_page *p,
     uint32_t *rows)
@@ -302,8 +360,7 @@ take_page(struct node_rig *nr, struct nr_scan *s, const struct cl_page *p,
 	for (uint32_t i = 0; i < p->n_rows; i++) {
 		struct val v;
 		struct err *e = ex_table_read(nr->r.arena, s->table,
-		    str_skip(p->rows[i].key, CL_KEY_PREFIX), p->rows[i].value,
-		    ids, 1, &v);
+		    pk_of(s, p->rows[i].key), p->rows[i].value, ids, 1, &v);
 
 		MUST(e == NULL);
 		if (*rows < s->max)
@@ -344,8 +401,13 @@ nr_scan(struct node_rig *nr, struct nr_scan *s)
 	s->value_bytes = 0;
 	for (;;) {
 		struct cl_page p;
-		struct err *e = st_scan(nr->node, nr->r.arena, &m, resume, 0,
-		    world_mono_us(nr->r.world) + 5000000, &p);
+		struct st_scan_ask ask = {.node = nr->node,
+		    .arena = nr->r.arena,
+		    .m = &m,
+		    .resume = resume,
+		    .deadline_us = world_mono_us(nr->r.world) + 5000000};
+		struct err *e = s->index ? st_scan_index(&ask, s->index, &p)
+					 : st_scan(&ask, &p);
 
 		if (e) {
 			memcpy(s->sqlstate, e->sqlstate, 6);

@@ -33,6 +33,11 @@ void nr_node_stop(struct node_rig *nr);
 /* A table t<id> (id bigint PRIMARY KEY, v text, n bigint). */
 const struct cl_table *nr_table(struct node_rig *nr, const char *name);
 void nr_drop_table(struct node_rig *nr, uint32_t id);
+/* A new index of x->table, with its version; its id. */
+uint32_t nr_index(struct node_rig *nr, struct cl_index *x);
+/* Waits until it is built; what it is then. */
+enum cl_index_state nr_index_built(struct node_rig *nr, uint32_t id);
+void nr_drop_index(struct node_rig *nr, uint32_t id);
 
 /* Keys and rows of such a table. */
 struct str nr_key(
@@ -67,6 +72,7 @@ cl_stamp nr_stamp(struct node_rig *nr, const struct cl_table *t, int64_t id);
  * max). */
 struct nr_scan {
 	const struct cl_table *table;
+	uint32_t index; /* 0: by primary key */
 	uint8_t flags;
 	struct str filter, start, end;
 	uint64_t limit;

@@ -153,6 +153,7 @@ struct op {
 
 struct batch {
 	struct arena *arena;
+	const struct cl_catalog *catalog;
 	struct op ops[OPS];
 	struct st_count counts[2]; /* of two tables, as kept */
 	uint64_t tombstones;
@@ -187,7 +188,7 @@ write_job(struct kv *kv, void *arg)
 	struct batch *x = arg;
 	struct st_books b;
 
-	st_books_open(&b, kv, x->arena, gid);
+	st_books_open(&b, kv, x->arena, x->catalog, gid);
 	for (int i = 0; i < OPS; i++) {
 		const struct op *o = &x->ops[i];
 		struct str key = key_of(x->arena, o->key);
@@ -268,12 +269,13 @@ draw(struct batch *x, struct model *m, cl_stamp *stamp)
 static void
 books_body(struct rig *r)
 {
+	struct cl_catalog *none = cl_catalog_new();
 	struct model m[KEYS] = {{0, 0}};
 	cl_stamp stamp = 100;
 
 	for (int round = 0; round < 40; round++) {
 		struct arena *a = arena_new(NULL, "books");
-		struct batch x = {.arena = a};
+		struct batch x = {.arena = a, .catalog = none};
 		struct st_count want[2];
 		uint64_t tombstones;
 
@@ -286,6 +288,7 @@ books_body(struct rig *r)
 		CHECK(tombstones == x.tombstones);
 		arena_free(a);
 	}
+	cl_catalog_unref(none);
 }
 
 static void

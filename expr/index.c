@@ -3,6 +3,8 @@
 #include "cluster/msg.h"
 #include "expr/table.h"
 
+_Static_assert(EX_INDEX_KEY_MAX + 64 <= CL_KEY_MAX, "a key travels");
+
 /* What the index looks at, by `ids`: first the inputs of its trees, in the
  * order in which they count them, then its plain columns. */
 struct ex_index {
@@ -155,7 +157,7 @@ too_long(struct arena *a, const struct ex_index *x, size_t size)
 {
 	struct err *e = ERR(a, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 	    "index row size %zu exceeds maximum %u for index \"%.*s\"", size,
-	    CL_KEY_MAX, STR_FMT(x->index->name));
+	    EX_INDEX_KEY_MAX, STR_FMT(x->index->name));
 
 	e->table = arena_cstr(a, x->table->name);
 	return err_hint(e, "Consider an index of an MD5 hash of the value.");
@@ -198,8 +200,8 @@ put_key(struct arena *a, const struct ex_index *x, const struct val *vals,
 		return NULL;
 	TRY(put_columns(a, x, &ctx, out));
 	buf_str(out, pk);
-	size = CL_KEY_PREFIX + out->len - before;
-	return size > CL_KEY_MAX ? too_long(a, x, size) : NULL;
+	size = out->len - before;
+	return size > EX_INDEX_KEY_MAX ? too_long(a, x, size) : NULL;
 }
 
 struct err *

@@ -11,6 +11,10 @@
 #include "cluster/catalog.h"
 #include "expr/expr.h"
 
+/* Of columns and primary key together: with what travels around it, a key stays
+ * within CL_KEY_MAX. */
+#define EX_INDEX_KEY_MAX 8128u
+
 /* An index made ready to compute keys; read-only, for any number of rows. */
 struct ex_index;
 
@@ -23,8 +27,7 @@ struct err *ex_index_open(struct arena *a, const struct cl_table *t,
 /* The key of a row given as values by position in table->columns, of the
  * columns' types (open tables: of any) and its primary key; appended to out.
  * *in false, and nothing appended: the index leaves the row out. Fails as an
- * expression or the predicate does, and with 54000 above CL_KEY_MAX (prefix
- * included). */
+ * expression or the predicate does, and with 54000 above EX_INDEX_KEY_MAX. */
 struct err *ex_index_key(struct arena *a, const struct ex_index *x,
     const struct val *vals, struct str pk, struct buf *out, bool *in);
 /* The same of a stored row. */

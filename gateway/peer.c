@@ -167,6 +167,7 @@ lane_of(uint16_t kind)
 	switch (kind) {
 	case CL_MSG_SCAN:
 	case CL_MSG_SCAN_MORE:
+	case CL_MSG_SCAN_INDEX:
 	case CL_MSG_CATALOG_GET:
 	case CL_MSG_COUNTS_GET:
 		return GW_LANE_BULK;

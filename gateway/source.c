@@ -28,8 +28,8 @@ gw_source_failure(struct arena *a, const struct cl_fail *f)
 	return f->hint.len ? err_hint(e, "%.*s", STR_FMT(f->hint)) : e;
 }
 
-static struct err *
-stale_error(struct gw_source *src, struct arena *a)
+struct err *
+gw_source_stale(struct gw_source *src, struct arena *a)
 {
 	src->stmt->stale = true;
 	return err_hint(ERR(a, ERRCODE_SERIALIZATION_FAILURE,
@@ -48,7 +48,7 @@ gw_source_fresh(
 
 	if (now && then && now->version == then->version)
 		return NULL;
-	return stale_error(src, a);
+	return gw_source_stale(src, a);
 }
 
 /* An open table's column has taken a value of another type since the statement
@@ -71,7 +71,7 @@ row_types(struct gw_source *src, struct arena *a,
 		(void)gw_catalog_wait(w->catalog,
 		    cl_catalog_version(src->stmt->catalog) + 1,
 		    world_mono_us(w->world) + NEWS_US);
-		return stale_error(src, a);
+		return gw_source_stale(src, a);
 	}
 	return NULL;
 }

@@ -28,7 +28,9 @@ struct gw_row_in {
  * that the filter rejects. */
 struct err *gw_source_row(struct gw_source *src, struct arena *a,
     const struct gw_row_in *in, struct sql_row *out, bool *found);
-/* 40001, and the statement is stale, when the catalog has another state of the
+/* 40001, and the statement is stale: it is to be planned again. */
+struct err *gw_source_stale(struct gw_source *src, struct arena *a);
+/* The same when the catalog has another state of the
  * table by now than the statement was planned with. */
 struct err *gw_source_fresh(
     struct gw_source *src, struct arena *a, const struct cl_table *t);

@@ -1,7 +1,8 @@
 /* Scans: one feed per leading node over the slots that it leads, pages pulled
- * one ahead of the reader, merged by key.  A node keeps nothing between pages,
- * so a feed survives a restarted node; when slots have moved or are led by
- * others, or the node is away, what a feed had left is shared out anew. */
+ * one ahead of the reader, merged by key, be it the rows' or an index'.  A node
+ * keeps nothing between pages, so a feed survives a restarted node; when slots
+ * have moved or are led by others, or the node is away, what a feed had left is
+ * shared out anew. */
 #include "gateway/access.h"
 #include "gateway/source_int.h"
 
@@ -24,6 +25,7 @@ struct feed {
 	uint32_t leader;
 	struct cl_scan msg;
 	struct cl_scan_more more;
+	struct cl_scan_index by_index;
 	struct buf resume;
 	bool resumed;    /* pages came: ask for more with the resume key */
 	struct buf last; /* row key of the last row that came */
@@ -66,6 +68,50 @@ struct sql_scan {
 	struct cond wake;
 	const char *why;
 };
+
+/* ---- keys ---- */
+
+/* What rows are in the order of: the primary key, or the key in the index, at
+ * the end of which that is. */
+static struct str
+row_order(const struct sql_scan *sc, struct str key)
+{
+	struct str rest = str_skip(key, CL_KEY_PREFIX);
+
+	if (sc->what->index)
+		rest.len -= 2;
+	return rest;
+}
+
+static struct str
+row_pk(const struct sql_scan *sc, struct str key)
+{
+	struct str order = row_order(sc, key);
+	struct cur c = cur_of(str_skip(key, CL_KEY_PREFIX + order.len));
+
+	return sc->what->index ? str_skip(order, order.len - cur_be16(&c))
+			       : order;
+}
+
+/* Bytes from a node: a key of what is scanned. */
+static bool
+row_key_sound(const struct sql_scan *sc, struct str key, uint16_t *slot)
+{
+	const struct cl_index *index = sc->what->index;
+	struct str rest;
+	uint32_t id;
+	struct cur c;
+
+	if (!cl_key_split(key, &id, slot, &rest) ||
+	    id != (index ? index->id : sc->what->table->id))
+		return false;
+	if (!index)
+		return true;
+	if (rest.len < 2)
+		return false;
+	c = cur_of(str_skip(rest, rest.len - 2));
+	return cur_be16(&c) <= rest.len - 2;
+}
 
 /* ---- feeds ---- */
 
@@ -249,7 +295,7 @@ key_next(struct arena *a, struct str key)
 /* What an unordered feed, which goes slot by slot, has left: the slot of its
  * last row from there on, and the slots after it. */
 static void
-share_rest_by_slot(struct feed *st, uint16_t at, struct str pk)
+share_rest_by_slot(struct feed *st, uint16_t at, struct str last)
 {
 	struct sql_scan *sc = st->scan;
 	size_t first;
@@ -258,7 +304,7 @@ share_rest_by_slot(struct feed *st, uint16_t at, struct str pk)
 	while (i < st->msg.n_slots && st->msg.slots[i].slot != at)
 		i++;
 	ASSERT(i < st->msg.n_slots);
-	share_slot(sc, sc->n, at, key_next(sc->arena, pk), st->msg.end);
+	share_slot(sc, sc->n, at, key_next(sc->arena, last), st->msg.end);
 	first = sc->n;
 	for (i++; i < st->msg.n_slots; i++)
 		share_slot(sc, first, st->msg.slots[i].slot, st->msg.start,
@@ -270,29 +316,54 @@ static void
 feed_reroute(struct feed *st)
 {
 	struct sql_scan *sc = st->scan;
-	struct str start = st->msg.start, end = st->msg.end, pk;
-	uint32_t table;
+	struct str start = st->msg.start, end = st->msg.end, last;
 	uint16_t slot;
 	size_t first = sc->n;
 
 	st->done = true;
 	st->count = 0;
 	if (st->last.len) {
-		ASSERT(cl_key_split(buf_view(&st->last), &table, &slot, &pk));
+		ASSERT(row_key_sound(sc, buf_view(&st->last), &slot));
+		last = row_order(sc, buf_view(&st->last));
 		if (!sc->what->ordered) {
-			share_rest_by_slot(st, slot, pk);
+			share_rest_by_slot(st, slot, last);
 			return;
 		}
 		if (sc->what->reverse)
-			end = arena_str(sc->arena, pk);
+			end = arena_str(sc->arena, last);
 		else
-			start = key_next(sc->arena, pk);
+			start = key_next(sc->arena, last);
 	}
 	for (uint32_t i = 0; i < st->msg.n_slots; i++)
 		share_slot(sc, first, st->msg.slots[i].slot, start, end);
 }
 
 /* ---- pages ---- */
+
+/* Sends for the next page: the first, or the one behind the resume key. */
+static void
+feed_begin(struct feed *st, struct gw_peer *peer)
+{
+	const struct cl_index *index = st->scan->what->index;
+	struct str resume = st->resumed ? buf_view(&st->resume) : STR_NONE;
+	struct buf scan;
+
+	if (!index && !st->resumed) {
+		gw_call_begin(peer, &st->call, CL_MSG_SCAN, &st->msg);
+		return;
+	}
+	buf_init(&scan, st->call_arena);
+	cl_msg_encode(&scan, CL_MSG_SCAN, &st->msg);
+	if (index) {
+		st->by_index =
+		    (struct cl_scan_index){index->id, resume, buf_view(&scan)};
+		gw_call_begin(
+		    peer, &st->call, CL_MSG_SCAN_INDEX, &st->by_index);
+		return;
+	}
+	st->more = (struct cl_scan_more){resume, buf_view(&scan)};
+	gw_call_begin(peer, &st->call, CL_MSG_SCAN_MORE, &st->more);
+}
 
 static void
 feed_ask(struct feed *st)
@@ -303,7 +374,6 @@ feed_ask(struct feed *st)
 	    gw_peers_member(w->peers, gw_catalog_now(w->catalog), st->leader);
 	bool lost = peer && st->others && gw_peer_lost(peer, CL_MSG_SCAN);
 	struct call_home *home;
-	struct buf scan;
 
 	st->call_arena = arena_new(sc->arena, "page");
 	home = NEW(st->call_arena, struct call_home);
@@ -320,15 +390,7 @@ feed_ask(struct feed *st)
 				    : "the catalog knows no node for the slot";
 		return;
 	}
-	if (!st->resumed) {
-		gw_call_begin(peer, &st->call, CL_MSG_SCAN, &st->msg);
-		return;
-	}
-	buf_init(&scan, st->call_arena);
-	cl_msg_encode(&scan, CL_MSG_SCAN, &st->msg);
-	st->more.resume = buf_view(&st->resume);
-	st->more.scan = buf_view(&scan);
-	gw_call_begin(peer, &st->call, CL_MSG_SCAN_MORE, &st->more);
+	feed_begin(st, peer);
 }
 
 /* Keeps one page ahead of the reader. */
@@ -360,6 +422,18 @@ feed_retry(struct feed *st, const char *why, uint64_t retry_us)
 	st->call_arena = NULL;
 }
 
+/* Another member may answer: one that is asked because it leads does not, when
+ * it has yet to fill in the index. */
+static bool
+reason_elsewhere(const struct feed *st)
+{
+	const struct cl_page *in = st->call.reply;
+	enum cl_refusal reason = (enum cl_refusal)in->reason;
+
+	return gw_source_elsewhere(reason) ||
+	       (reason == CL_REFUSE_INDEX && st->msg.consistency == CL_ONE);
+}
+
 /* What the end of a call says about slot i: false, when that one is to be asked
  * for after a pause. */
 static bool
@@ -380,7 +454,7 @@ slot_missed(struct feed *st, uint32_t i, bool listed)
 	if (st->call.result != GW_OK)
 		return gw_aim_missed(aim, l, &to,
 		    !st->peer || gw_peer_lost(st->peer, CL_MSG_SCAN));
-	if (!gw_source_elsewhere((enum cl_refusal)in->reason)) {
+	if (!reason_elsewhere(st)) {
 		gw_aim_wait(aim);
 		return false;
 	}
@@ -489,12 +563,9 @@ static struct err *
 page_check(const struct feed *st, struct arena *a, const struct cl_page *in)
 {
 	for (uint32_t i = 0; i < in->n_rows; i++) {
-		uint32_t table;
 		uint16_t slot;
-		struct str pk;
 
-		if (!cl_key_split(in->rows[i].key, &table, &slot, &pk) ||
-		    table != st->msg.table ||
+		if (!row_key_sound(st->scan, in->rows[i].key, &slot) ||
 		    (i + 1 == in->n_rows && !feed_has(st, slot)))
 			return ERR(a, ERRCODE_PROTOCOL_VIOLATION,
 			    "a node sent a row that was not asked for");
@@ -545,6 +616,23 @@ feed_trace(const struct feed *st)
 	gw_trace_add(st->scan->src->stmt->trace, &span);
 }
 
+/* 40001, and the statement is stale, when the table or the index is not what
+ * the statement was planned with. */
+static struct err *
+scan_fresh(struct sql_scan *sc)
+{
+	const struct cl_index *index = sc->what->index, *now;
+
+	TRY(gw_source_fresh(sc->src, sc->arena, sc->what->table));
+	if (!index)
+		return NULL;
+	now = cl_catalog_index(
+	    gw_catalog_now(sc->src->stmt->worker->catalog), index->id);
+	return now && now->state == CL_INDEX_PUBLIC
+		   ? NULL
+		   : gw_source_stale(sc->src, sc->arena);
+}
+
 /* A refusal of the page. */
 static struct err *
 feed_refused(struct feed *st, enum cl_refusal reason)
@@ -557,7 +645,7 @@ feed_refused(struct feed *st, enum cl_refusal reason)
 		    "the table was dropped while the statement ran");
 	}
 	if (reason == CL_REFUSE_CATALOG)
-		TRY(gw_source_fresh(sc->src, sc->arena, sc->what->table));
+		TRY(scan_fresh(sc));
 	metric_inc(M_GW_REFUSED);
 	feed_missed(st, gw_refusal_text(reason));
 	return NULL;
@@ -590,9 +678,9 @@ feed_poll(struct feed *st)
 /* ---- the heap ---- */
 
 static struct str
-feed_pk(const struct feed *st)
+feed_key(const struct feed *st)
 {
-	return str_skip(st->cur.in->rows[st->cur.at].key, CL_KEY_PREFIX);
+	return row_order(st->scan, st->cur.in->rows[st->cur.at].key);
 }
 
 static bool
@@ -602,7 +690,7 @@ before(const struct sql_scan *sc, const struct feed *x, const struct feed *y)
 
 	if (!sc->what->ordered)
 		return false;
-	r = str_cmp(feed_pk(x), feed_pk(y));
+	r = str_cmp(feed_key(x), feed_key(y));
 	return sc->what->reverse ? r > 0 : r < 0;
 }
 
@@ -812,8 +900,7 @@ scan_emit(
 {
 	struct feed *st = sc->heap[0];
 	const struct cl_row *in = &st->cur.in->rows[st->cur.at];
-	struct gw_row_in copy = {sc->what,
-	    arena_str(a, str_skip(in->key, CL_KEY_PREFIX)),
+	struct gw_row_in copy = {sc->what, arena_str(a, row_pk(sc, in->key)),
 	    arena_str(a, in->value),
 	    sc->local_filter ? sc->what->filter : NULL};
 

@@ -34,6 +34,8 @@ kind_text(uint16_t kind)
 		return "scan at";
 	case CL_MSG_SCAN_MORE:
 		return "more of scan at";
+	case CL_MSG_SCAN_INDEX:
+		return "scan by index at";
 	default:
 		return "request to";
 	}

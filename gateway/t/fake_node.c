@@ -7,6 +7,7 @@
 #include "cluster/key.h"
 #include "cluster/row.h"
 #include "expr/expr.h"
+#include "expr/index.h"
 #include "expr/table.h"
 
 struct fake_conn {
@@ -549,9 +550,38 @@ struct fake_scan {
 	struct fake_conn *conn;
 	struct arena *arena;
 	const struct cl_scan *m;
-	struct cl_row *rows; /* all matches, in the scan's order */
+	const struct cl_index *index; /* NULL: by primary key */
+	struct cl_row *rows;          /* all matches, in the scan's order */
 	uint32_t n;
 };
+
+/* What a row's key is in the answer, and in *order what it is sorted by; false
+ * when the index leaves it out. */
+static bool
+scan_key(struct fake_scan *s, const struct fake_row *row, uint16_t slot,
+    struct str *key, struct str *order)
+{
+	struct str pk = str_skip(row->key, CL_KEY_PREFIX);
+	struct ex_index *x;
+	struct buf b;
+	bool has;
+
+	*key = row->key;
+	*order = pk;
+	if (!s->index)
+		return true;
+	buf_init(&b, s->arena);
+	cl_key_prefix(&b, s->index->id, slot);
+	if (ex_index_open(s->arena,
+		cl_catalog_table(s->conn->node->store->catalog, s->m->table),
+		s->index, &x) ||
+	    ex_index_row_key(s->arena, x, pk, row->value, &b, &has))
+		abort();
+	buf_be16(&b, (uint16_t)pk.len);
+	*key = buf_view(&b);
+	*order = str_of(b.p + CL_KEY_PREFIX, b.len - CL_KEY_PREFIX - 2);
+	return has;
+}
 
 static int
 by_pk(const void *x, const void *y)
@@ -591,21 +621,26 @@ static void
 scan_slot(struct fake_scan *s, uint16_t slot)
 {
 	const struct fake_store *store = s->conn->node->store;
+	uint32_t first = s->n;
 
 	for (size_t i = 0; i < store->n_rows; i++) {
 		const struct fake_row *row = &store->rows[i];
 		uint32_t table;
 		uint16_t at;
-		struct str pk;
+		struct str pk, key, order;
 
 		if (!cl_key_split(row->key, &table, &at, &pk) ||
 		    table != s->m->table || at != slot ||
-		    str_cmp(pk, s->m->start) < 0 ||
-		    (s->m->end.len && str_cmp(pk, s->m->end) >= 0) ||
+		    !scan_key(s, row, slot, &key, &order) ||
+		    str_cmp(order, s->m->start) < 0 ||
+		    (s->m->end.len && str_cmp(order, s->m->end) >= 0) ||
 		    !scan_passes(s, row))
 			continue;
-		s->rows[s->n++] = (struct cl_row){row->key, row->value};
+		s->rows[s->n++] = (struct cl_row){key, row->value};
 	}
+	/* A slot's rows come in the order that is walked. */
+	if (s->index)
+		qsort(s->rows + first, s->n - first, sizeof *s->rows, by_pk);
 }
 
 static void
@@ -627,11 +662,11 @@ scan_order(struct fake_scan *s)
  * as they are. */
 static void
 on_scan(struct fake_conn *c, const struct cl_frame *f, const struct cl_scan *m,
-    uint32_t from)
+    const struct cl_index *index, uint32_t from)
 {
 	struct fake_node *n = c->node;
 	struct arena *a = arena_new(n->store->arena, "scan");
-	struct fake_scan s = {.conn = c, .arena = a, .m = m};
+	struct fake_scan s = {.conn = c, .arena = a, .m = m, .index = index};
 	struct cl_page page = {.done = 1};
 	uint32_t at;
 
@@ -691,7 +726,28 @@ on_scan_more(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
 	    cl_msg_decode(a, CL_MSG_SCAN, m->scan, &scan))
 		abort();
 	memcpy(&from, m->resume.p, sizeof from);
-	on_scan(c, f, scan, from);
+	on_scan(c, f, scan, NULL, from);
+}
+
+static void
+on_scan_index(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
+    const struct cl_scan_index *m)
+{
+	const struct cl_index *x =
+	    cl_catalog_index(c->node->store->catalog, m->index);
+	struct cl_page gone = {.reason = CL_REFUSE_CATALOG};
+	uint32_t from = 0;
+	void *scan;
+
+	if ((m->resume.len && m->resume.len != sizeof from) ||
+	    cl_msg_decode(a, CL_MSG_SCAN, m->scan, &scan))
+		abort();
+	if (m->resume.len)
+		memcpy(&from, m->resume.p, sizeof from);
+	if (x)
+		on_scan(c, f, scan, x, from);
+	else
+		conn_send(c, f->request, CL_MSG_PAGE, &gone);
 }
 
 /* ---- facts ---- */
@@ -774,10 +830,13 @@ on_request(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
 		on_read(c, f, m);
 		break;
 	case CL_MSG_SCAN:
-		on_scan(c, f, m, 0);
+		on_scan(c, f, m, NULL, 0);
 		break;
 	case CL_MSG_SCAN_MORE:
 		on_scan_more(c, f, a, m);
+		break;
+	case CL_MSG_SCAN_INDEX:
+		on_scan_index(c, f, a, m);
 		break;
 	case CL_MSG_MEMBER_GET:
 		on_member_get(c, f);

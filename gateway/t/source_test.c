@@ -490,6 +490,159 @@ scan_with_trouble(struct bench *b, const struct sql_scan_req *req, int64_t *sum)
 	return n;
 }
 
+/* On v, newest first: "row 9" comes before "row 89". */
+static const struct cl_index *
+index_on_v(struct bench *b, const struct cl_table *t)
+{
+	static const struct cl_index_column v = {
+	    .column = 2, .type = EX_TEXT, .desc = true, .nulls_first = true};
+	struct cl_ddl *d = cl_ddl_new(b->arena, b->store.catalog);
+	struct cl_propose p = {.placement = 0};
+	struct cl_object o = {.kind = CL_INDEX, .id = cl_ddl_ids(d, 1)};
+
+	o.u.index = (struct cl_index){.id = o.id,
+	    .schema = t->schema,
+	    .table = t->id,
+	    .name = STR("t_v"),
+	    .state = CL_INDEX_PUBLIC,
+	    .version = t->version,
+	    .n_columns = 1,
+	    .columns = &v};
+	cl_ddl_create(d, &o);
+	CHECK(!cl_ddl_propose(d, &p));
+	fake_catalog(&b->store, &p);
+	gw_catalog_refresh(b->worker->catalog);
+	CHECK(gw_catalog_wait(b->worker->catalog,
+	    cl_catalog_version(b->store.catalog),
+	    world_mono_us(b->world) + 5000000));
+	bench_stmt(b, 5000000);
+	return cl_catalog_index(b->stmt.catalog, o.id);
+}
+
+static bool
+in_order_of_v(const int64_t *ids, size_t n, bool reverse)
+{
+	for (size_t i = 1; i < n; i++) {
+		char x[16], y[16];
+		int r;
+
+		snprintf(x, sizeof x, "row %d", (int)ids[i - 1]);
+		snprintf(y, sizeof y, "row %d", (int)ids[i]);
+		r = strcmp(x, y);
+		if (reverse ? r >= 0 : r <= 0)
+			return false;
+	}
+	return ids[n] == -1;
+}
+
+static struct str
+v_bound(struct bench *b, const char *v)
+{
+	struct buf key;
+
+	buf_init(&key, b->arena);
+	ex_key_put(&key, CL_TAG_NONE, CL_KEY_DESC, val_str(EX_TEXT, str_c(v)));
+	return buf_view(&key);
+}
+
+static void
+by_index_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct sql_source *src;
+	struct sql_scan_req req;
+	struct sql_scan *sc;
+	struct sql_row row;
+	struct err *e;
+	uint64_t n;
+	bool more;
+
+	CHECK(!bench_insert(b, t, 0, 200));
+	bench_stmt(b, 5000000);
+	req = scan_of(t);
+	req.index = index_on_v(b, t);
+	CHECK(in_order_of_v(scan_ids(b, &req, &e), 200, false) && !e);
+	req.reverse = true;
+	CHECK(in_order_of_v(scan_ids(b, &req, &e), 200, true) && !e);
+	req.limit = 5;
+	CHECK(in_order_of_v(scan_ids(b, &req, &e), 5, true) && !e);
+	req.limit = 0;
+	req.reverse = false;
+	/* "row 19", "row 189" ... "row 180", "row 18". */
+	req.start = v_bound(b, "row 19");
+	req.end = v_bound(b, "row 17999");
+	CHECK(in_order_of_v(scan_ids(b, &req, &e), 12, false) && !e);
+	src = gw_source_new(b->arena, &b->stmt);
+	CHECK(!src->ops->scan_count(src, b->arena, &req, &n) && n == 12);
+	/* What comes with a row is its primary key, and no more. */
+	CHECK(!src->ops->scan_open(src, b->arena, &req, &sc));
+	CHECK(!src->ops->scan_next(sc, b->arena, &row, &more) && more);
+	CHECK(str_eq(row.key, bench_key(b, t, row.vals[0].u.i)));
+	src->ops->scan_close(sc);
+}
+
+static void
+a_scan_by_an_index_merges_by_its_keys(void)
+{
+	bench_run(3, small_pages, by_index_body);
+}
+
+static void
+index_trouble_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct sql_scan_req req = scan_of(t);
+	int64_t sum;
+
+	CHECK(!bench_insert(b, t, 0, 200));
+	bench_stmt(b, 5000000);
+	req.index = index_on_v(b, t);
+	CHECK(scan_with_trouble(b, &req, &sum) == 200 && sum == 19900);
+	bench_stmt(b, 5000000);
+	move_slots(b, 1);
+	req.ordered = false;
+	CHECK(scan_with_trouble(b, &req, &sum) == 200 && sum == 19900);
+	/* It is being filled in: asked again after a pause. */
+	bench_stmt(b, 5000000);
+	b->store.nodes[1]->reason = CL_REFUSE_INDEX;
+	b->store.nodes[1]->refuse = 3;
+	CHECK(scan_with_trouble(b, &req, &sum) == 200 && sum == 19900);
+	CHECK(b->store.nodes[1]->refuse == 0);
+}
+
+static void
+a_scan_by_an_index_survives_trouble(void)
+{
+	bench_run(3, small_pages, index_trouble_body);
+}
+
+static void
+index_gone_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct sql_scan_req req = scan_of(t);
+	struct cl_propose p = {.placement = 0};
+	struct cl_ddl *d;
+	struct err *e;
+
+	CHECK(!bench_insert(b, t, 0, 20));
+	bench_stmt(b, 5000000);
+	req.index = index_on_v(b, t);
+	d = cl_ddl_new(b->arena, b->store.catalog);
+	cl_ddl_drop(d, CL_INDEX, req.index->id);
+	CHECK(!cl_ddl_propose(d, &p));
+	fake_catalog(&b->store, &p);
+	(void)scan_ids(b, &req, &e);
+	CHECK(e && err_is(e, ERRCODE_SERIALIZATION_FAILURE));
+	CHECK(b->stmt.stale);
+}
+
+static void
+a_dropped_index_makes_the_statement_stale(void)
+{
+	bench_run(2, NULL, index_gone_body);
+}
+
 static void
 trouble_body(struct bench *b)
 {
@@ -634,6 +787,12 @@ CU_MAIN("source",
     {"nodes_count_and_the_gateway_sums", nodes_count_and_the_gateway_sums},
     {"a_filter_that_a_node_does_not_know_runs_here",
 	a_filter_that_a_node_does_not_know_runs_here},
+    {"a_scan_by_an_index_merges_by_its_keys",
+	a_scan_by_an_index_merges_by_its_keys},
+    {"a_scan_by_an_index_survives_trouble",
+	a_scan_by_an_index_survives_trouble},
+    {"a_dropped_index_makes_the_statement_stale",
+	a_dropped_index_makes_the_statement_stale},
     {"a_scan_survives_moved_slots_and_broken_links",
 	a_scan_survives_moved_slots_and_broken_links},
     {"writes_follow_the_slot_map", writes_follow_the_slot_map},

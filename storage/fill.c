@@ -8,10 +8,9 @@
 #include "storage/catalog.h"
 #include "storage/elect.h"
 
-#define SLICE_ROWS  500u
-#define SLICE_BYTES (512u << 10)
-#define OPEN_US     1000000u
-#define FULL_US     100000u
+#define SLICE_ROWS 500u
+#define OPEN_US    1000000u
+#define FULL_US    100000u
 
 /* What is known of an index here: which slots need not be looked at. */
 struct st_seen {
@@ -127,6 +126,7 @@ struct slice {
 	const struct cl_catalog *catalog;
 	struct st_gid gid;
 	uint32_t table, index;
+	size_t bytes_max;         /* of rows: as many as a page of a resync */
 	struct st_index_record r; /* as it is afterwards */
 	uint32_t rows;
 };
@@ -197,7 +197,7 @@ fill_some(struct kv *kv, struct slice *s, struct st_indexes *x,
 		buf_u8(&from, 0); /* behind it */
 	more = kv_seek(c, buf_view(&from), &k, &v);
 	while (more && str_has_prefix(k, buf_view(&prefix)) &&
-	       s->rows < SLICE_ROWS && bytes < SLICE_BYTES) {
+	       s->rows < SLICE_ROWS && bytes < s->bytes_max) {
 		if (!fill_row(kv, s, x, i, k, v)) {
 			kv_close(c);
 			return;
@@ -280,7 +280,8 @@ one_slice(struct st_group *g, uint32_t table, uint32_t index)
 	    .catalog = st_catalog_pin(n, scratch->arena),
 	    .gid = g->gid,
 	    .table = table,
-	    .index = index};
+	    .index = index,
+	    .bytes_max = n->conf.resync_page};
 	uint64_t lane = mutate("index_fill_out_of_lane")
 			    ? ST_LANE_META
 			    : st_group_lane(g->gid);

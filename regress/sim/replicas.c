@@ -6,7 +6,7 @@
 #include "cluster/catalog.h"
 #include "cluster/key.h"
 #include "cluster/row.h"
-#include "storage/ids.h"
+#include "storage/index.h"
 #include "storage/node.h"
 
 /* ---- the catalog, as the disks have it ---- */
@@ -18,6 +18,18 @@ struct view {
 	struct cl_object *objects;
 	size_t n, cap;
 };
+
+/* NULL: there is none. */
+static struct cl_object *
+object_find(const struct view *v, enum cl_kind kind, uint32_t id)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->objects[i].kind == kind && v->objects[i].id == id)
+			return v->objects[i].stamp && !v->objects[i].deleted
+				   ? &v->objects[i]
+				   : NULL;
+	return NULL;
+}
 
 static struct cl_object *
 object_of(struct view *v, enum cl_kind kind, uint32_t id)
@@ -48,7 +60,8 @@ take_object(void *arg, struct str key, struct str val)
 
 	if (!cl_object_key_read(key, &kind, &id))
 		return false; /* the next table begins */
-	if ((kind != CL_PLACEMENT && kind != CL_TABLE) || !cl_row_head(val, &h))
+	if ((kind != CL_PLACEMENT && kind != CL_TABLE && kind != CL_INDEX) ||
+	    !cl_row_head(val, &h))
 		return true;
 	known = object_of(v, kind, id);
 	if (known->stamp >= h.stamp)
@@ -66,19 +79,6 @@ take_object(void *arg, struct str key, struct str val)
 	known->id = id;
 	known->stamp = h.stamp;
 	return true;
-}
-
-static void
-view_read(struct view *v, const struct fleet *f, struct arena *a)
-{
-	struct buf from;
-
-	*v = (struct view){.arena = a};
-	buf_init(&from, a);
-	cl_key_prefix(&from, CL_TABLE_OBJECTS, 0);
-	for (uint32_t i = 0; i < f->conf.nodes; i++)
-		engine_mem_each(f->nodes[i].disk.disk, KV_ROWS, buf_view(&from),
-		    take_object, v);
 }
 
 /* ---- one copy of one slot of one table ---- */
@@ -121,6 +121,40 @@ node_of(const struct fleet *f, uint32_t member)
 		    st_node_member(f->nodes[i].node) == member)
 			return &f->nodes[i];
 	return NULL;
+}
+
+/* In the catalog's group, by what is known so far. */
+static bool
+votes(const struct fleet *f, const struct view *v, const struct fleet_node *n)
+{
+	const struct cl_object *o =
+	    object_find(v, CL_PLACEMENT, CL_PLACEMENT_CATALOG);
+	const struct cl_slot_map *map = o ? o->u.placement.slots : NULL;
+
+	for (unsigned i = 0; o && i < map->n; i++)
+		if (node_of(f, map->members[i]) == n)
+			return true;
+	return false;
+}
+
+/* What is known of the catalog says whose disks have it: another may keep what
+ * was dropped, and forgotten by all others, long ago. */
+static void
+view_read(struct view *v, const struct fleet *f, struct arena *a)
+{
+	struct view all = {.arena = a};
+	struct buf from;
+
+	*v = (struct view){.arena = a};
+	buf_init(&from, a);
+	cl_key_prefix(&from, CL_TABLE_OBJECTS, 0);
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		engine_mem_each(f->nodes[i].disk.disk, KV_ROWS, buf_view(&from),
+		    take_object, &all);
+	for (uint32_t i = 0; i < f->conf.nodes; i++)
+		if (votes(f, &all, &f->nodes[i]))
+			engine_mem_each(f->nodes[i].disk.disk, KV_ROWS,
+			    buf_view(&from), take_object, v);
 }
 
 struct slot {
@@ -235,6 +269,179 @@ table_differs(const struct fleet *f, struct view *v, struct arena *a,
 	return NULL;
 }
 
+/* ---- indexes: of each copy by itself ---- */
+
+/* Entries as a sum of their digests: of an index' own, and of those that its
+ * rows say it should have. */
+struct entries {
+	struct arena *arena;
+	struct str prefix;
+	const struct ex_index *keys;
+	uint32_t index;
+	uint16_t slot;
+	uint64_t n, sum;
+};
+
+static void
+add_entry(struct entries *x, struct str key)
+{
+	x->n++;
+	x->sum += XXH3_64bits(key.p, key.len);
+}
+
+static bool
+take_entry(void *arg, struct str key, struct str val)
+{
+	struct entries *x = arg;
+	size_t columns;
+
+	if (!str_has_prefix(key, x->prefix))
+		return false;
+	if (st_index_value_get(key, val, &columns))
+		add_entry(x, key);
+	return true;
+}
+
+static bool
+take_indexed(void *arg, struct str key, struct str val)
+{
+	struct entries *x = arg;
+	struct cl_row_head h;
+	struct buf b;
+	bool in;
+
+	if (!str_has_prefix(key, x->prefix))
+		return false;
+	if (!cl_row_head(val, &h) || (h.flags & CL_ROW_TOMBSTONE))
+		return true;
+	buf_init(&b, x->arena);
+	cl_key_prefix(&b, x->index, x->slot);
+	if (!ex_index_row_key(x->arena, x->keys, str_skip(key, CL_KEY_PREFIX),
+		val, &b, &in) &&
+	    in)
+		add_entry(x, buf_view(&b));
+	return true;
+}
+
+struct record {
+	struct str key;
+	struct st_index_record r;
+};
+
+static bool
+take_record(void *arg, struct str key, struct str val)
+{
+	struct record *x = arg;
+
+	if (str_eq(key, x->key))
+		st_index_record_get(val, &x->r);
+	return false;
+}
+
+static const char *
+entries_wrong(const struct fleet_node *n, struct arena *a,
+    const struct cl_index *def, const struct ex_index *keys, uint16_t slot)
+{
+	struct entries is = {.arena = a, .index = def->id, .slot = slot};
+	struct entries should = is;
+	struct record at = {.r.state = ST_INDEX_NONE};
+	struct buf b[3];
+
+	for (int i = 0; i < 3; i++)
+		buf_init(&b[i], a);
+	cl_key_prefix(&b[0], def->id, slot);
+	is.prefix = buf_view(&b[0]);
+	engine_mem_each(n->disk.disk, KV_INDEX, is.prefix, take_entry, &is);
+	cl_key_prefix(&b[1], def->table, slot);
+	should.prefix = buf_view(&b[1]);
+	should.keys = keys;
+	engine_mem_each(
+	    n->disk.disk, KV_ROWS, should.prefix, take_indexed, &should);
+	st_key_index(&b[2], def->id, slot);
+	at.key = buf_view(&b[2]);
+	engine_mem_each(n->disk.disk, KV_META, at.key, take_record, &at);
+	if (is.n == should.n && is.sum == should.sum &&
+	    at.r.state == ST_INDEX_WHOLE)
+		return NULL;
+	return arena_printf(a,
+	    "index %u, slot %u: node-%u has %" PRIu64 " entries%s, its rows "
+	    "%" PRIu64 ", the index is in state %u",
+	    def->id, slot, n->index + 1, is.n,
+	    is.n == should.n && is.sum != should.sum ? ", different ones" : "",
+	    should.n, (unsigned)at.r.state);
+}
+
+static const char *
+index_wrong(const struct fleet *f, const struct view *v, struct arena *a,
+    const struct cl_index *def)
+{
+	const struct cl_object *t = object_find(v, CL_TABLE, def->table);
+	const struct cl_object *o =
+	    t ? object_find(v, CL_PLACEMENT, t->u.table.placement) : NULL;
+	const struct cl_placement *p = o ? &o->u.placement : NULL;
+	struct ex_index *keys;
+	const char *why = NULL;
+
+	if (!p || def->state == CL_INDEX_FAILED ||
+	    ex_index_open(a, &t->u.table, def, &keys))
+		return NULL;
+	for (uint32_t i = 0; i < p->n_slots && !why; i++)
+		for (uint32_t m = 0; m < p->slots[i].n && !why; m++) {
+			const struct fleet_node *n =
+			    node_of(f, p->slots[i].members[m]);
+
+			if (n)
+				why =
+				    entries_wrong(n, a, def, keys, (uint16_t)i);
+		}
+	return why;
+}
+
+struct leftover {
+	const struct view *view;
+	uint32_t index;
+};
+
+static bool
+take_leftover(void *arg, struct str key, struct str val)
+{
+	struct leftover *x = arg;
+	uint32_t index;
+	uint16_t slot;
+	struct str rest;
+
+	(void)val;
+	if (cl_key_split(key, &index, &slot, &rest) &&
+	    !object_find(x->view, CL_INDEX, index))
+		x->index = index;
+	return !x->index;
+}
+
+static const char *
+indexes_wrong(const struct fleet *f, const struct view *v, struct arena *a)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < v->n && !why; i++) {
+		const struct cl_object *o = &v->objects[i];
+
+		if (o->kind == CL_INDEX && o->stamp && !o->deleted)
+			why = index_wrong(f, v, a, &o->u.index);
+	}
+	for (uint32_t i = 0; i < f->conf.nodes && !why; i++) {
+		struct leftover x = {.view = v};
+
+		engine_mem_each(f->nodes[i].disk.disk, KV_INDEX, STR_NONE,
+		    take_leftover, &x);
+		if (x.index)
+			why = arena_printf(a,
+			    "node-%u has entries of index %u, which is "
+			    "dropped",
+			    i + 1, x.index);
+	}
+	return why;
+}
+
 const char *
 replicas_differ(const struct fleet *f, struct arena *a)
 {
@@ -255,7 +462,7 @@ replicas_differ(const struct fleet *f, struct arena *a)
 	for (size_t i = 0; i < n && !why; i++)
 		if (v.objects[i].kind == CL_PLACEMENT && v.objects[i].stamp)
 			why = states_differ(f, a, &v.objects[i]);
-	return why;
+	return why ? why : indexes_wrong(f, &v, a);
 }
 
 /* ---- tombstones ---- */
@@ -281,19 +488,6 @@ take_stone(void *arg, struct str key, struct str val)
 	s->n += cl_row_head(val, &h) && (h.flags & CL_ROW_TOMBSTONE) &&
 		h.stamp < s->before;
 	return true;
-}
-
-static bool
-votes(const struct fleet *f, struct view *v, const struct fleet_node *n)
-{
-	const struct cl_object *o =
-	    object_of(v, CL_PLACEMENT, CL_PLACEMENT_CATALOG);
-	const struct cl_slot_map *map = o->u.placement.slots;
-
-	for (unsigned i = 0; o->stamp && i < map->n; i++)
-		if (node_of(f, map->members[i]) == n)
-			return true;
-	return false;
 }
 
 /* A node that was to become a voter of the catalog when its leader died, and

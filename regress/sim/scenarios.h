@@ -15,6 +15,7 @@ extern const struct scenario scenario_ddl_race;
 extern const struct scenario scenario_failover;
 extern const struct scenario scenario_sequence;
 extern const struct scenario scenario_gateway_clocks;
+extern const struct scenario scenario_index;
 extern const struct scenario scenario_late;
 extern const struct scenario scenario_lease;
 extern const struct scenario scenario_reinsert;

@@ -10,6 +10,7 @@
 #include "expr/func.h"
 #include "regress/lib/cu.h"
 #include "storage/catalog.h"
+#include "storage/fill.h"
 #include "storage/t/node_rig.h"
 
 #define SLOTS 4
@@ -524,7 +525,9 @@ static void
 dropped(void)
 {
 	struct cl_index x = on_n(false);
+	enum st_index_state states[SLOTS];
 	struct nr_scan s;
+	struct str text;
 	uint32_t index, second;
 
 	put_some(0, 100);
@@ -537,6 +540,9 @@ dropped(void)
 	second = nr_index(&nr, &x);
 	rig_sleep(&nr.r, 200000000);
 	CHECK(audit(index).entries == 0);
+	st_fill_states(nr.node, nr.r.arena, index, states, SLOTS, &text);
+	for (int i = 0; i < SLOTS; i++)
+		CHECK(states[i] == ST_INDEX_NONE);
 	CHECK(audit(second).entries == 100);
 	check_index(second);
 	/* And with the table. */

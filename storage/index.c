@@ -205,6 +205,83 @@ st_index_add(struct st_indexes *x, const struct st_index *i, struct kv *kv,
 	return NULL;
 }
 
+/* ---- looking ---- */
+
+struct look {
+	struct kv *kv;
+	struct st_indexes indexes;
+	const struct st_index *i;
+	uint64_t entries; /* that rows have */
+	bool missing;
+};
+
+static void
+look_at_row(struct look *l, struct str key, struct str value)
+{
+	struct str entry, v;
+	struct cl_row_head h;
+	size_t columns, found;
+
+	if (!cl_row_head(value, &h) || (h.flags & CL_ROW_TOMBSTONE))
+		return;
+	arena_reset(l->indexes.row);
+	/* A whole index has a key for each of its rows. */
+	if (entry_of(&l->indexes, l->i, key, value, &entry, &columns)) {
+		l->missing = true;
+		return;
+	}
+	if (!entry.len)
+		return;
+	l->entries++;
+	l->missing |= !kv_get(l->kv, KV_INDEX, entry, &v) ||
+		      !st_index_value_get(entry, v, &found) || found != columns;
+}
+
+/* How many records of a file have the prefix; each is looked at. */
+static uint64_t
+each_of(struct look *l, enum kv_file f, struct str prefix)
+{
+	struct kv_cur *c = kv_open(l->kv, f);
+	struct str k, v;
+	uint64_t n = 0;
+	bool more;
+
+	for (more = kv_seek(c, prefix, &k, &v);
+	     more && str_has_prefix(k, prefix); more = kv_next(c, &k, &v)) {
+		n++;
+		if (f == KV_ROWS)
+			look_at_row(l, k, v);
+	}
+	kv_close(c);
+	return n;
+}
+
+bool
+st_index_right(struct kv *kv, struct arena *a, const struct cl_catalog *c,
+    const struct cl_index *def, uint16_t slot)
+{
+	struct look l = {.kv = kv};
+	struct st_index_record r;
+	struct buf rows, entries;
+
+	st_index_read(kv, a, def->id, slot, &r);
+	if (r.state != ST_INDEX_WHOLE)
+		return true;
+	st_indexes_open(&l.indexes, a, c, def->table, slot);
+	for (uint32_t i = 0; i < l.indexes.n; i++)
+		if (l.indexes.list[i].def->id == def->id)
+			l.i = &l.indexes.list[i];
+	if (!l.i)
+		return true; /* it failed, and goes */
+	buf_init(&rows, a);
+	cl_key_prefix(&rows, def->table, slot);
+	each_of(&l, KV_ROWS, buf_view(&rows));
+	buf_init(&entries, a);
+	cl_key_prefix(&entries, def->id, slot);
+	return each_of(&l, KV_INDEX, buf_view(&entries)) == l.entries &&
+	       !l.missing;
+}
+
 void
 st_index_forget(struct kv *kv, struct arena *a, uint32_t index, uint16_t slot)
 {

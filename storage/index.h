@@ -85,6 +85,10 @@ void st_indexes_change(struct st_indexes *x, struct kv *kv, struct str key,
 struct err *st_index_add(struct st_indexes *x, const struct st_index *i,
     struct kv *kv, struct str key, struct str value);
 
+/* Are the entries of an index, if it is whole, those of the rows? Reads all of
+ * both. */
+bool st_index_right(struct kv *kv, struct arena *a, const struct cl_catalog *c,
+    const struct cl_index *def, uint16_t slot);
 /* All entries of an index in a slot, and its record: removed. */
 void st_index_forget(
     struct kv *kv, struct arena *a, uint32_t index, uint16_t slot);

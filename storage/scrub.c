@@ -10,6 +10,7 @@
 #include "storage/books.h"
 #include "storage/catalog.h"
 #include "storage/elect.h"
+#include "storage/fill.h"
 #include "storage/link.h"
 #include "storage/peer.h"
 #include "storage/replicate.h"
@@ -22,6 +23,7 @@
 #define POLL_US      200000u
 #define ATTEMPTS     5
 #define PAUSE_MIN_US 10000u
+#define INDEXES_MAX  64u /* mended in one go, of one group */
 
 /* ---- deciding ---- */
 
@@ -121,6 +123,8 @@ struct recount_job {
 	uint64_t rows;
 	bool wrong;
 	bool incomplete;
+	uint32_t indexes[INDEXES_MAX]; /* that are not those of the rows */
+	uint32_t n_indexes;
 };
 
 static void
@@ -147,6 +151,25 @@ compare_empty(struct kv *kv, struct recount_job *j, uint32_t from, uint32_t to)
 			compare(kv, j, table, &none);
 }
 
+/* Indexes are this copy's own: what is wrong with one is no difference. */
+static void
+look_at_indexes(struct kv *kv, struct recount_job *j)
+{
+	const struct cl_index *def;
+	uint32_t table;
+	size_t at = 0;
+
+	while (st_slice_each(j->catalog, j->gid, &at, &table)) {
+		size_t i = 0;
+
+		while ((def = cl_index_each(j->catalog, table, &i)) != NULL)
+			if (j->n_indexes < INDEXES_MAX &&
+			    !st_index_right(
+				kv, j->arena, j->catalog, def, j->gid.slot))
+				j->indexes[j->n_indexes++] = def->id;
+	}
+}
+
 static void
 recount_job(struct kv *kv, void *arg)
 {
@@ -159,9 +182,11 @@ recount_job(struct kv *kv, void *arg)
 
 	j->rows = 0;
 	j->wrong = false;
+	j->n_indexes = 0;
 	j->incomplete = has_pass(kv, j->arena, j->gid);
 	if (j->incomplete)
 		return;
+	look_at_indexes(kv, j);
 	st_slice_open(&s, kv, j->arena, j->catalog, j->gid);
 	more = st_slice_seek(&s, STR_NONE, &k, &v);
 	while (more) {
@@ -193,6 +218,20 @@ recount_job(struct kv *kv, void *arg)
 	st_slice_close(&s);
 }
 
+/* Entries are made anew from the rows, by this member alone. */
+static void
+mend_indexes(struct st_group *g, const struct recount_job *j)
+{
+	for (uint32_t i = 0; i < j->n_indexes; i++) {
+		LOG(g->node->world, LOG_ERROR, "scrub", "index",
+		    "placement=%u slot=%u index=%u: entries are not those of "
+		    "the rows",
+		    g->gid.placement, g->gid.slot, j->indexes[i]);
+		metric_inc(M_NODE_INDEX_MENDED);
+		st_fill_again(g, j->indexes[i]);
+	}
+}
+
 static enum cl_refusal
 recount(struct st_group *g, bool *wrong)
 {
@@ -203,6 +242,7 @@ recount(struct st_group *g, bool *wrong)
 
 	engine_run(
 	    g->node->engine, ENGINE_LANE_ANY, ENGINE_READ, recount_job, &j);
+	mend_indexes(g, &j);
 	st_scratch_free(s);
 	metric_add(M_NODE_SCRUB_ROWS, j.rows);
 	*wrong = j.wrong;

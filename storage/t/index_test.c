@@ -11,6 +11,7 @@
 #include "regress/lib/cu.h"
 #include "storage/catalog.h"
 #include "storage/fill.h"
+#include "storage/scrub.h"
 #include "storage/t/node_rig.h"
 
 #define SLOTS 4
@@ -600,6 +601,99 @@ an_index_that_is_not_filled_in_is_not_read(void)
 	nr_stop(&nr);
 }
 
+/* ---- mending ---- */
+
+struct spoil {
+	struct arena *arena;
+	uint32_t index;
+};
+
+/* One entry goes, another comes that no row has. */
+static void
+spoil_job(struct kv *kv, void *arg)
+{
+	struct spoil *x = arg;
+	struct kv_cur *c = kv_open(kv, KV_INDEX);
+	struct buf from;
+	struct str k, v, key;
+
+	buf_init(&from, x->arena);
+	buf_be32(&from, x->index);
+	MUST(kv_seek(c, buf_view(&from), &k, &v));
+	key = arena_str(x->arena, k);
+	v = arena_str(x->arena, v);
+	kv_close(c);
+	kv_del(kv, KV_INDEX, key);
+	from.len = 0;
+	buf_str(&from, key);
+	buf_u8(&from, 1);
+	kv_put(kv, KV_INDEX, buf_view(&from), v);
+}
+
+static void
+mended(void)
+{
+	struct cl_index x = on_n(false);
+	struct spoil s = {.arena = nr.r.arena};
+	struct cl_repair m = {.n_groups = 0};
+	struct cl_repaired out;
+	struct nr_scan scan;
+
+	put_some(0, 100);
+	s.index = nr_index(&nr, &x);
+	CHECK(nr_index_built(&nr, s.index) == CL_INDEX_PUBLIC);
+	MUST(engine_run(nr.node->engine, ENGINE_LANE_ANY, ENGINE_WRITE,
+		 spoil_job, &s) == ENGINE_OK);
+	CHECK(audit(s.index).missing == 1);
+	CHECK(!st_repair_serve(nr.node, nr.r.arena, &m, 0,
+	    world_mono_us(nr.r.world) + 5000000, &out));
+	/* Copies do not differ for it. */
+	CHECK(out.different == 0 && out.n_groups > 0);
+	scan = by(s.index, CL_SCAN_COUNT);
+	do
+		nr_scan(&nr, &scan);
+	while (scan.reason == CL_REFUSE_INDEX);
+	CHECK(scan.count == 100);
+	check_index(s.index);
+}
+
+static void
+a_repair_makes_entries_those_of_the_rows(void)
+{
+	on_node(mended);
+}
+
+/* The schema version first, in each group, then the rows. */
+static void
+fenced(void)
+{
+	struct cl_index x = on_n(false);
+	enum st_index_state states[SLOTS];
+	struct str text;
+	uint32_t index;
+
+	put_some(0, 40);
+	slow = true;
+	index = nr_index(&nr, &x);
+	rig_sleep(&nr.r, 2200000);
+	st_fill_states(nr.node, nr.r.arena, index, states, SLOTS, &text);
+	for (int i = 0; i < SLOTS; i++)
+		CHECK(states[i] == ST_INDEX_NONE);
+	CHECK(nr_index_built(&nr, index) == CL_INDEX_PUBLIC);
+	check_index(index);
+	slow = false;
+}
+
+static void
+a_slot_is_filled_in_once_its_writers_know(void)
+{
+	body = fenced;
+	nr_start(&nr, RIG_MEM, SLOTS);
+	nr.r.hooks.delay_us = slow_fill;
+	rig_run(&nr.r, first);
+	nr_stop(&nr);
+}
+
 CU_MAIN("index", {"an_entry_is_what_it_was", an_entry_is_what_it_was},
     {"a_record_is_what_it_was", a_record_is_what_it_was},
     {"a_scan_by_an_index_is_in_its_order", a_scan_by_an_index_is_in_its_order},
@@ -612,4 +706,8 @@ CU_MAIN("index", {"an_entry_is_what_it_was", an_entry_is_what_it_was},
 	a_row_without_a_key_fails_the_index},
     {"what_is_dropped_goes", what_is_dropped_goes},
     {"an_index_that_is_not_filled_in_is_not_read",
-	an_index_that_is_not_filled_in_is_not_read})
+	an_index_that_is_not_filled_in_is_not_read},
+    {"a_repair_makes_entries_those_of_the_rows",
+	a_repair_makes_entries_those_of_the_rows},
+    {"a_slot_is_filled_in_once_its_writers_know",
+	a_slot_is_filled_in_once_its_writers_know})

@@ -188,7 +188,8 @@ take_slot(struct build *b, const struct cl_index_slot *s, struct str failure)
 		b->heard++;
 		break;
 	case CL_INDEX_SLOT_FAILED:
-		b->failure = failure.len ? failure : STR("a row has no key");
+		b->failure =
+		    failure.len ? failure : STR("22000 a row has no key");
 		break;
 	case CL_INDEX_SLOT_BUILDING:
 		b->heard++;

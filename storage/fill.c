@@ -173,8 +173,8 @@ fill_row(struct kv *kv, struct slice *s, struct st_indexes *x,
 	e = st_index_add(x, i, kv, key, value);
 	if (!e)
 		return true;
-	s->r = (struct st_index_record){.state = ST_INDEX_FAILED,
-	    .text = arena_str(s->arena, str_c(e->message))};
+	s->r = (struct st_index_record){
+	    .state = ST_INDEX_FAILED, .text = st_index_failure(s->arena, e)};
 	return false;
 }
 

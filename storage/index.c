@@ -147,13 +147,19 @@ put_entry(struct st_indexes *x, struct kv *kv, struct str entry, size_t columns)
 	kv_put(kv, KV_INDEX, entry, buf_view(&b));
 }
 
+struct str
+st_index_failure(struct arena *a, const struct err *e)
+{
+	return str_c(arena_printf(a, "%s %s", e->sqlstate, e->message));
+}
+
 /* From now on nobody reads it here, and the driver hears why. */
 static void
 fail(struct st_indexes *x, struct kv *kv, const struct st_index *i,
     const struct err *e)
 {
 	const struct st_index_record r = {
-	    .state = ST_INDEX_FAILED, .text = str_c(e->message)};
+	    .state = ST_INDEX_FAILED, .text = st_index_failure(x->row, e)};
 
 	st_index_write(kv, x->row, i->def->id, x->slot, &r);
 }

@@ -81,6 +81,8 @@ void st_indexes_open(struct st_indexes *x, struct arena *a,
  * failed here. */
 void st_indexes_change(struct st_indexes *x, struct kv *kv, struct str key,
     struct str was, struct str is);
+/* What is kept of such an error: its SQLSTATE, a blank, its message. */
+struct str st_index_failure(struct arena *a, const struct err *e);
 /* Puts the entry of a row that is there; the error when it has no key. */
 struct err *st_index_add(struct st_indexes *x, const struct st_index *i,
     struct kv *kv, struct str key, struct str value);

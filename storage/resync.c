@@ -830,6 +830,26 @@ step(struct st_group *g)
 	return going;
 }
 
+/* Which indexes the rows here have is known only with the newest catalog since
+ * the start (index.h). */
+static bool
+may_step(const struct st_group *g)
+{
+	return g->gid.placement == CL_PLACEMENT_CATALOG ||
+	       g->node->catalog.followed;
+}
+
+/* The catalog's copy first: the others may have to wait for it. */
+static void
+put_in_queue(struct st_group *g)
+{
+	struct list *queue = &g->node->resyncs;
+
+	list_push(
+	    g->gid.placement == CL_PLACEMENT_CATALOG ? queue->next : queue,
+	    &g->resync.link);
+}
+
 static void
 worker(void *arg)
 {
@@ -843,11 +863,11 @@ worker(void *arg)
 
 		g->resync.running = true;
 		while (going == GOING_ON && n->state <= ST_NODE_SERVING)
-			going = step(g);
+			going = may_step(g) ? step(g) : GOING_AGAIN;
 		g->resync.running = false;
 		if (going == GOING_DONE)
 			continue;
-		list_push(&n->resyncs, &g->resync.link);
+		put_in_queue(g);
 		cond_wait(&n->wakeup, world_mono_us(n->world) + PAUSE_US);
 	}
 	n->n_resyncs--;
@@ -862,7 +882,7 @@ enqueue(struct st_group *g)
 	if (g->resync.running || list_linked(&g->resync.link) ||
 	    n->state > ST_NODE_SERVING)
 		return;
-	list_push(&n->resyncs, &g->resync.link);
+	put_in_queue(g);
 	if (n->n_resyncs == RESYNCS_MAX)
 		return;
 	n->n_resyncs++;

@@ -695,6 +695,78 @@ a_slot_is_filled_in_once_its_writers_know(void)
 	nr_stop(&nr);
 }
 
+static int putting;
+
+static void
+put_later_fiber(void *arg)
+{
+	(void)arg;
+	rig_sleep(&nr.r, 1000000);
+	put(40, "v", 7);
+	putting--;
+}
+
+/* A row is being applied, by a catalog without the index, when that comes. */
+static void
+under_way(void)
+{
+	struct cl_index x = on_n(false);
+	uint32_t index;
+
+	put_some(0, 40);
+	for (int i = 0; i < 40; i++) /* all groups know the table */
+		NR_DO(&nr, .table = table, .id = i, .v = "v", .n = 1,
+		    .cond = CL_COND_SCHEMA, .arg = 1);
+	x.version = 1;
+	slow = true;
+	putting = 1;
+	/* The catalog's own entry takes as long: the row comes meanwhile. */
+	fiber_spawn(nr.r.world, "put", FIBER_STACK_NODE, put_later_fiber, NULL);
+	index = nr_index(&nr, &x);
+	while (putting)
+		rig_sleep(&nr.r, 100000);
+	CHECK(nr_index_built(&nr, index) == CL_INDEX_PUBLIC);
+	check_index(index);
+	slow = false;
+}
+
+static void
+a_row_under_way_is_in_the_index(void)
+{
+	body = under_way;
+	nr_start(&nr, RIG_MEM, SLOTS);
+	nr.r.hooks.delay_us = slow_fill;
+	rig_run(&nr.r, first);
+	nr_stop(&nr);
+}
+
+/* ---- the other engine ---- */
+
+static void
+last(struct rig *r)
+{
+	(void)r;
+	nr_node_stop(&nr);
+}
+
+static void
+on_disk(void (*fn)(void), enum rig_kind kind)
+{
+	body = fn;
+	nr_start(&nr, kind, SLOTS);
+	rig_run(&nr.r, first);
+	rig_run(&nr.r, last);
+	nr_stop(&nr);
+}
+
+static void
+both_engines_keep_indexes(void)
+{
+	on_disk(ordered, RIG_WT);
+	on_disk(partial, RIG_WT_INLINE);
+	on_disk(mended, RIG_WT);
+}
+
 CU_MAIN("index", {"an_entry_is_what_it_was", an_entry_is_what_it_was},
     {"a_record_is_what_it_was", a_record_is_what_it_was},
     {"a_scan_by_an_index_is_in_its_order", a_scan_by_an_index_is_in_its_order},
@@ -710,5 +782,7 @@ CU_MAIN("index", {"an_entry_is_what_it_was", an_entry_is_what_it_was},
 	an_index_that_is_not_filled_in_is_not_read},
     {"a_repair_makes_entries_those_of_the_rows",
 	a_repair_makes_entries_those_of_the_rows},
+    {"a_row_under_way_is_in_the_index", a_row_under_way_is_in_the_index},
+    {"both_engines_keep_indexes", both_engines_keep_indexes},
     {"a_slot_is_filled_in_once_its_writers_know",
 	a_slot_is_filled_in_once_its_writers_know})

@@ -181,12 +181,12 @@ nr_index(struct node_rig *nr, struct cl_index *x)
 	    *cl_find(nr->node->catalog.snap, CL_TABLE, x->table);
 	struct cl_object o = {.kind = CL_INDEX};
 
-	t.u.table.version++;
+	if (!x->version)
+		x->version = ++t.u.table.version;
 	cl_ddl_replace(d, &t);
 	o.id = x->id = cl_ddl_ids(d, 1);
 	x->schema = t.u.table.schema;
 	x->state = CL_INDEX_BUILDING;
-	x->version = t.u.table.version;
 	o.u.index = *x;
 	cl_ddl_create(d, &o);
 	propose_ddl(nr, d);

@@ -33,7 +33,8 @@ void nr_node_stop(struct node_rig *nr);
 /* A table t<id> (id bigint PRIMARY KEY, v text, n bigint). */
 const struct cl_table *nr_table(struct node_rig *nr, const char *name);
 void nr_drop_table(struct node_rig *nr, uint32_t id);
-/* A new index of x->table, with its version; its id. */
+/* A new index of x->table, with a new version of it unless one is given; its
+ * id. */
 uint32_t nr_index(struct node_rig *nr, struct cl_index *x);
 /* Waits until it is built; what it is then. */
 enum cl_index_state nr_index_built(struct node_rig *nr, uint32_t id);

@@ -700,8 +700,8 @@ static int putting;
 static void
 put_later_fiber(void *arg)
 {
-	(void)arg;
-	rig_sleep(&nr.r, 1000000);
+	if (arg)
+		rig_sleep(&nr.r, 1000000);
 	put(40, "v", 7);
 	putting--;
 }
@@ -721,7 +721,8 @@ under_way(void)
 	slow = true;
 	putting = 1;
 	/* The catalog's own entry takes as long: the row comes meanwhile. */
-	fiber_spawn(nr.r.world, "put", FIBER_STACK_NODE, put_later_fiber, NULL);
+	fiber_spawn(
+	    nr.r.world, "put", FIBER_STACK_NODE, put_later_fiber, &index);
 	index = nr_index(&nr, &x);
 	while (putting)
 		rig_sleep(&nr.r, 100000);
@@ -738,6 +739,29 @@ a_row_under_way_is_in_the_index(void)
 	nr.r.hooks.delay_us = slow_fill;
 	rig_run(&nr.r, first);
 	nr_stop(&nr);
+}
+
+/* As after a start: what an earlier process knew of indexes is not known yet.
+ */
+static void
+behind(void)
+{
+	put_some(0, 40);
+	putting = 1;
+	nr.node->catalog.followed = false;
+	fiber_spawn(nr.r.world, "put", FIBER_STACK_NODE, put_later_fiber, NULL);
+	rig_sleep(&nr.r, 1000);
+	CHECK(putting == 1);
+	/* It asks, and what waited is applied. */
+	rig_sleep(&nr.r, 2000000);
+	CHECK(nr.node->catalog.followed && putting == 0);
+	CHECK(nr_get(&nr, table, 40) != NULL);
+}
+
+static void
+nothing_is_applied_before_the_catalog_is_known(void)
+{
+	on_node(behind);
 }
 
 /* ---- the other engine ---- */
@@ -783,6 +807,8 @@ CU_MAIN("index", {"an_entry_is_what_it_was", an_entry_is_what_it_was},
     {"a_repair_makes_entries_those_of_the_rows",
 	a_repair_makes_entries_those_of_the_rows},
     {"a_row_under_way_is_in_the_index", a_row_under_way_is_in_the_index},
+    {"nothing_is_applied_before_the_catalog_is_known",
+	nothing_is_applied_before_the_catalog_is_known},
     {"both_engines_keep_indexes", both_engines_keep_indexes},
     {"a_slot_is_filled_in_once_its_writers_know",
 	a_slot_is_filled_in_once_its_writers_know})

@@ -23,6 +23,20 @@ sql_eval_alone(struct arena *a, const struct sql_env *env,
 	return ex_eval(&ctx, x, out);
 }
 
+struct err *
+sql_eval_literal(struct arena *a, const struct sql_env *env,
+    const struct sql_expr *e, struct val *out)
+{
+	struct sql_bind b = {.arena = a, .env = env};
+	struct sql_ectx c = {.b = &b, .clause = "PARTITION"};
+	struct ex_ctx ctx = {.arena = a, .env = env->ex};
+	struct expr *x;
+
+	*out = val_null(EX_UNKNOWN);
+	TRY(sql_bind_expr(&c, e, &x));
+	return ex_eval(&ctx, x, out);
+}
+
 /* ---- COPY ---- */
 
 static struct err *
@@ -103,6 +117,8 @@ sql_insert_begin(struct arena *a, const struct sql_env *env,
 	struct sql_inserter *in = NEW(a, struct sql_inserter);
 
 	*out = NULL;
+	if (src && src->ops->reach)
+		TRY(src->ops->reach(src, a, &(struct sql_bounds){.table = t}));
 	in->arena = a;
 	in->n = n;
 	in->at = NEW_N(a, uint32_t, n + 1);

@@ -160,7 +160,7 @@ whole_row_req(struct arena *a, const struct cl_table *t,
 	uint32_t *ids = NEW_N(a, uint32_t, t->n_columns + 1);
 	uint32_t *pos = NEW_N(a, uint32_t, t->n_columns + 1);
 
-	*req = (struct sql_scan_req){.table = t, .columns = ids};
+	*req = (struct sql_scan_req){.table = t, .columns = ids, .fresh = true};
 	for (uint32_t i = 0; i < t->n_columns; i++)
 		if (sql_column_visible(&t->columns[i])) {
 			ids[req->n_columns] = t->columns[i].id;

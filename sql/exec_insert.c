@@ -446,6 +446,9 @@ sql_insert_node(
 		sql_node_prop(&in->node, "Conflict Resolution",
 		    ch->conflict == SQL_DO_UPDATE ? "UPDATE" : "NOTHING");
 	*out = &in->node;
+	if (x->src && x->src->ops->reach)
+		TRY(x->src->ops->reach(x->src, x->arena,
+		    &(struct sql_bounds){.table = ch->table}));
 	/* Plain VALUES have no outputs of their own: see bind_insert.c. */
 	if (ch->query->kind == SQL_SELECT_VALUES && !ch->query->outs) {
 		in->node.left = sql_values_node(x, ch->query);

@@ -108,9 +108,6 @@ struct expr *sql_join_and(
 
 /* ---- plan_key.c ---- */
 /* How to reach the rows of a table. */
-struct sql_range {
-	struct str start, end; /* as in sql_scan_req */
-};
 struct sql_reach {
 	bool empty;  /* nothing can match */
 	bool points; /* keys, in key order */
@@ -125,6 +122,10 @@ struct sql_reach {
 /* Marks the conditions that the access alone satisfies as taken. */
 struct err *sql_plan_access(struct sql_exec *x, const struct sql_rel *r,
     struct sql_conj *conjs, uint32_t n, struct sql_reach *out);
+/* Tells the source what the conditions leave of the table, by primary key:
+ * whatever the access is going to be. */
+struct err *sql_tell_reach(struct sql_exec *x, const struct sql_rel *r,
+    const struct sql_conj *conjs, uint32_t n);
 /* The comparison a call is: "=", "<", ...; NULL for other functions. */
 const char *sql_op_name(const struct ex_func *f);
 
@@ -209,9 +210,6 @@ struct err *sql_check_not_null(
 /* The key bytes of a row of values by table column. */
 struct err *sql_row_key(struct sql_exec *x, const struct cl_table *t,
     const struct val *vals, struct arena *a, struct str *out);
-/* 23505 on the primary key. */
-struct err *sql_duplicate_error(struct arena *a, const struct sql_env *env,
-    const struct cl_table *t, const struct val *vals);
 struct err *sql_lost_race(struct arena *a);
 /* One row by key, whole, by table column; *found false: gone. */
 struct err *sql_get_whole(struct sql_exec *x, const struct cl_table *t,

@@ -332,6 +332,7 @@ sql_scan_node(struct sql_exec *x, const struct sql_query *q, struct sql_rel *r,
 			mine[n++] = conjs->items[i];
 			conjs->items[i].taken = true;
 		}
+	TRY(sql_tell_reach(x, r, mine, n));
 	TRY(sql_plan_access(x, r, mine, n, &s->access));
 	set_filters(s, q, mine, n);
 	*out = &s->node;

@@ -218,7 +218,7 @@ probe_all(struct keys *k, const struct cl_column *col, struct val v,
 		probe(k, v, numbers[i], eq, n);
 }
 
-#define PROBES_MAX 5
+#define PROBES_MAX SQL_KEY_VALUES_MAX
 
 /* ---- equality ---- */
 
@@ -538,5 +538,89 @@ sql_plan_access(struct sql_exec *x, const struct sql_rel *r,
 		return NULL;
 	}
 	make_access(&k, out);
+	return NULL;
+}
+
+/* ---- what others ask ---- */
+
+struct err *
+sql_tell_reach(struct sql_exec *x, const struct sql_rel *r,
+    const struct sql_conj *conjs, uint32_t n)
+{
+	struct sql_bounds what = {.table = r->table};
+	struct sql_conj *own;
+	struct sql_reach reach;
+
+	if (!x->src || !x->src->ops->reach)
+		return NULL;
+	/* Conditions get marked, and these are the access's. */
+	own = arena_dup(x->arena, conjs, (n + 1) * sizeof *own);
+	TRY(sql_plan_access(x, r, own, n, &reach));
+	if (!reach.empty && reach.points) {
+		what.keys = reach.keys;
+		what.n_keys = reach.n_keys;
+	} else if (!reach.empty) {
+		what.ranges = reach.ranges;
+		what.n_ranges = reach.n_ranges;
+	}
+	return x->src->ops->reach(x->src, x->arena, &what);
+}
+
+/* As a condition binds it: a literal of no type takes the column's, in open
+ * tables if it looks like one. */
+static struct err *
+typed(struct sql_exec *x, const struct cl_table *t, const struct cl_column *col,
+    struct val *v)
+{
+	bool any =
+	    t->open && (col->flags & CL_COL_MIXED || col->type == EX_UNKNOWN);
+	struct ex_ctx ctx = sql_ctx(x, x->arena, NULL, 0);
+	struct expr *e;
+
+	if (v->type != EX_UNKNOWN)
+		return NULL;
+	if (t->open &&
+	    (any || ex_coerce(x->arena, x->env->ex, ex_const(x->arena, *v),
+			col->type, -1, EX_IMPLICIT, &e))) {
+		v->type = EX_TEXT;
+		return NULL;
+	}
+	TRY(ex_coerce(x->arena, x->env->ex, ex_const(x->arena, *v), col->type,
+	    -1, EX_IMPLICIT, &e));
+	return ex_eval(&ctx, e, v);
+}
+
+/* The encoding under which v itself would be stored comes first. */
+static void
+own_first(struct val v, struct val *vals, uint32_t n)
+{
+	uint32_t type = is_int(v.type)    ? EX_INT8
+			: is_text(v.type) ? EX_TEXT
+					  : v.type;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (vals[i].type == type) {
+			struct val first = vals[0];
+
+			vals[0] = vals[i];
+			vals[i] = first;
+			return;
+		}
+}
+
+struct err *
+sql_key_values(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, struct sql_key_value *kv)
+{
+	struct sql_exec x = {.arena = a, .env = env};
+	struct keys k = {.x = &x, .t = t};
+	struct key_col c = {.col = kv->column};
+	struct val v = kv->given;
+
+	kv->n = 0;
+	TRY(typed(&x, t, kv->column, &v));
+	if (!eq_values(&k, &c, &v, 1, kv->vals, &kv->n))
+		kv->n = 0;
+	own_first(v, kv->vals, kv->n);
 	return NULL;
 }

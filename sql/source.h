@@ -32,6 +32,21 @@ struct sql_scan_req {
 	bool reverse;
 	bool count_only; /* rows have no values; one row per match is not
 			  * sent: see scan_count */
+	bool fresh;      /* get: with what the statement itself has written */
+};
+
+/* A range of primary keys, as in sql_scan_req; and all that a statement may
+ * reach of a table: keys and ranges. A table that it only inserts into has
+ * none. */
+struct sql_range {
+	struct str start, end;
+};
+struct sql_bounds {
+	const struct cl_table *table;
+	const struct str *keys;
+	uint32_t n_keys;
+	const struct sql_range *ranges;
+	uint32_t n_ranges;
 };
 
 enum sql_write_kind {
@@ -82,6 +97,11 @@ struct sql_source_ops {
 	 * row of a statement. */
 	void (*hidden_key)(struct sql_source *s, const struct cl_table *t,
 	    uint64_t *block, uint32_t *counter);
+	/* May be NULL. Told while the statement is planned, once per mention of
+	 * a table and before anything is read of it for the result or written;
+	 * an error refuses the statement. */
+	struct err *(*reach)(struct sql_source *s, struct arena *a,
+	    const struct sql_bounds *what);
 	/* 57014 when the statement was cancelled or its deadline passed; the
 	 * executor asks now and then in long loops. */
 	struct err *(*check)(struct sql_source *s, struct arena *a);

@@ -123,6 +123,22 @@ struct err *sql_name_read(
 const struct sql_virtual *sql_find_virtual(
     const struct sql_env *env, const struct sql_name *name);
 
+/* 23505 on the primary key, for a row of values by table column. */
+struct err *sql_duplicate_error(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, const struct val *vals);
+/* The values that a condition `column = given` on a key column finds: none when
+ * no value of its type equals it; in an open table each encoding of an equal
+ * value, first the one that `given` itself is stored with. */
+#define SQL_KEY_VALUES_MAX 5
+struct sql_key_value {
+	const struct cl_column *column;
+	struct val given; /* of unknown type: a literal without one */
+	uint32_t n;
+	struct val vals[SQL_KEY_VALUES_MAX];
+};
+struct err *sql_key_values(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, struct sql_key_value *kv);
+
 /* ---- for COPY, which has no tree of its own ---- */
 /* Columns of a COPY: ids by the names given (or all visible ones). */
 struct err *sql_copy_columns(struct arena *a, const struct cl_table *t,
@@ -140,6 +156,10 @@ struct err *sql_insert_end(struct sql_inserter *in, uint64_t *rows);
  * of SET or of a placement option) to a value of `type`. */
 struct err *sql_eval_alone(struct arena *a, const struct sql_env *env,
     const struct sql_expr *e, uint32_t type, int32_t typmod, struct val *out);
+/* The value of a constant with the type it has by itself; a string has none
+ * (EX_UNKNOWN). */
+struct err *sql_eval_literal(struct arena *a, const struct sql_env *env,
+    const struct sql_expr *e, struct val *out);
 /* SQL text of an expression tree, normalised, for the catalog. */
 char *sql_deparse(struct arena *a, const struct sql_expr *e);
 

@@ -34,6 +34,10 @@ struct err *gw_source_stale(struct gw_source *src, struct arena *a);
  * table by now than the statement was planned with. */
 struct err *gw_source_fresh(
     struct gw_source *src, struct arena *a, const struct cl_table *t);
+/* The row of a write as nodes keep it, empty for DELETE; 54000 when it, or its
+ * key, is too large. */
+struct err *gw_source_encode(struct gw_source *src, struct arena *a,
+    const struct sql_write *w, struct str *value);
 /* An error that a node answered with. */
 struct err *gw_source_failure(struct arena *a, const struct cl_fail *f);
 /* A refusal for which another member may be asked. */

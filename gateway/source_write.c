@@ -98,26 +98,41 @@ part_add(struct writing *wr, struct part *p, struct sql_write *w,
 	p->bytes += 2 * key.len + value.len + 64;
 }
 
+struct err *
+gw_source_encode(struct gw_source *src, struct arena *a,
+    const struct sql_write *w, struct str *value)
+{
+	size_t key = CL_KEY_PREFIX + w->key.len;
+	struct buf b;
+
+	*value = STR_NONE;
+	if (key > CL_KEY_MAX)
+		return ERR(a, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+		    "a key of %zu bytes is larger than %u", key, CL_KEY_MAX);
+	if (w->kind == SQL_DELETE)
+		return NULL;
+	buf_init(&b, a);
+	TRY(ex_table_row(a, w->table, w->vals, src->stmt->row_max, &b));
+	*value = buf_view(&b);
+	return NULL;
+}
+
 static struct err *
 write_add(struct writing *wr, struct sql_write *w)
 {
 	struct gw_stmt *stmt = wr->src->stmt;
 	const struct cl_catalog *now = gw_catalog_now(stmt->worker->catalog);
 	struct gw_route to;
-	struct buf key, value;
-	struct err *e = NULL;
+	struct str value;
+	struct buf key;
+	struct err *e;
 
 	if (!gw_route_row(now, w->table, w->key, &to))
 		return gw_stmt_unreached(
 		    stmt, wr->arena, "The catalog knows no group for a row.");
 	arena_reset(wr->row);
 	buf_init(&key, wr->row);
-	buf_init(&value, wr->row);
 	ex_table_row_key(&key, w->table, to.slot, w->key);
-	if (key.len > CL_KEY_MAX)
-		return ERR(wr->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-		    "a key of %zu bytes is larger than %u", key.len,
-		    CL_KEY_MAX);
 	/* The same key again in this statement: the first one has it. */
 	if (wr->taken && !w->distinct) {
 		if (map_get(wr->taken, buf_view(&key)) &&
@@ -127,14 +142,11 @@ write_add(struct writing *wr, struct sql_write *w)
 		}
 		map_put(wr->taken, buf_view(&key), w);
 	}
-	if (w->kind != SQL_DELETE)
-		e = ex_table_row(
-		    wr->row, w->table, w->vals, stmt->row_max, &value);
+	e = gw_source_encode(wr->src, wr->row, w, &value);
 	if (e)
 		return err_copy(wr->arena, e);
 	part_add(wr, part_for(wr, &to, 2 * key.len + value.len + 64), w,
-	    arena_str(wr->own, buf_view(&key)),
-	    arena_str(wr->own, buf_view(&value)));
+	    arena_str(wr->own, buf_view(&key)), arena_str(wr->own, value));
 	return NULL;
 }
 

@@ -93,6 +93,19 @@ renew_plan(struct gw_session *s, struct gw_portal *p)
 	return NULL;
 }
 
+static struct err *
+may_register(
+    struct gw_session *s, struct gw_portal *p, const struct cl_table *t)
+{
+	struct gw_pinned *pinned;
+
+	TRY(gw_may_use(&p->stmt, p->arena, t));
+	if (!s->pins)
+		return NULL;
+	gw_session_env(s, p->plan->catalog, &p->ex, p->path, &p->env);
+	return gw_pins_table(s->pins, p->arena, &p->env, t, &pinned);
+}
+
 /* Columns that a write to an open table brings along are in the catalog before
  * the write is; the statement is then bound anew. */
 static struct err *
@@ -106,8 +119,7 @@ register_columns(struct gw_session *s, struct gw_portal *p)
 			    "columns of the table are being changed by "
 			    "others");
 		for (uint32_t i = 0; i < pr->n_new; i++)
-			TRY(gw_may_use(
-			    &p->stmt, p->arena, pr->new_columns[i].table));
+			TRY(may_register(s, p, pr->new_columns[i].table));
 		TRY(gw_ddl_register(
 		    &p->stmt, p->arena, pr->new_columns, pr->n_new));
 		TRY(renew_plan(s, p));
@@ -158,6 +170,7 @@ gw_portal_open(struct gw_session *s, struct gw_portal *p)
 
 	TRY(renew_plan(s, p));
 	TRY(check_read_only(s, p));
+	TRY(gw_txn_may_run(s, p->arena, p->st->stmt));
 	gw_session_begin(s, p);
 	TRY(register_columns(s, p));
 	pr = p->plan->prepared;
@@ -167,7 +180,7 @@ gw_portal_open(struct gw_session *s, struct gw_portal *p)
 		return run_utility(s, p);
 	if (pr->writes)
 		gw_txn_warn(s);
-	p->source = gw_source_new(p->arena, &p->stmt);
+	p->source = gw_txn_source(s, p);
 	return sql_open(p->arena, &p->env, pr, p->params, p->n_params,
 	    p->source, &p->cursor);
 }
@@ -326,6 +339,8 @@ may_retry(const struct gw_portal *p, int tries)
 static struct err *
 run(struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 {
+	struct gw_txn_mark before = gw_txn_mark(s);
+
 	for (int tries = 0;; tries++) {
 		struct err *e = NULL;
 
@@ -338,6 +353,8 @@ run(struct gw_session *s, struct gw_portal *p, uint64_t max_rows, bool *more)
 			gw_session_begin(s, p->inner);
 		if (!e)
 			e = run_rows(s, p, max_rows, more);
+		if (e)
+			gw_txn_cut(s, &before);
 		if (!e || !may_retry(p, tries))
 			return e;
 		if (p->cursor)

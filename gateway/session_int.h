@@ -4,6 +4,7 @@
 
 #include "base/fiber.h"
 #include "base/map.h"
+#include "gateway/overlay_source.h"
 #include "gateway/session.h"
 #include "gateway/settings.h"
 #include "gateway/source.h"
@@ -85,6 +86,7 @@ struct gw_portal {
 	bool opened;
 	bool done;
 	char *tag;      /* when done */
+	bool kept;      /* it reads what a transaction has not committed */
 	bool hold;      /* DECLARE ... WITH HOLD: outlives its transaction */
 	bool is_cursor; /* made by DECLARE */
 };
@@ -93,6 +95,7 @@ struct gw_savepoint {
 	struct list link;
 	char name[64];
 	uint64_t writes; /* of the transaction, when it was set */
+	struct gw_overlay_mark mark;
 };
 
 struct gw_session {
@@ -126,6 +129,10 @@ struct gw_session {
 	enum gw_txn txn;
 	int64_t txn_start_us;
 	uint64_t txn_writes; /* statements that wrote in this block */
+	/* A transaction that keeps its writes until COMMIT; else NULL. */
+	struct gw_overlay *overlay;
+	struct gw_pins *pins; /* BEGIN ATOMIC PARTITION; lives with it */
+	bool atomic;          /* BEGIN ATOMIC: an error leaves it open */
 	struct list savepoints;
 	struct list free_savepoints;
 	uint32_t n_savepoints;
@@ -227,6 +234,19 @@ struct err *gw_txn_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_txn_allow(
     struct gw_session *s, struct arena *a, const struct sql_stmt *stmt);
 void gw_txn_failed(struct gw_session *s);
+/* Refuses what may not run in this transaction, before it does anything. */
+struct err *gw_txn_may_run(
+    struct gw_session *s, struct arena *a, const struct sql_stmt *stmt);
+/* Where a statement reads and writes. */
+struct sql_source *gw_txn_source(struct gw_session *s, struct gw_portal *p);
+/* The write set before a statement, and back to it when the statement failed.
+ */
+struct gw_txn_mark {
+	struct gw_overlay *overlay; /* NULL: none is kept */
+	struct gw_overlay_mark mark;
+};
+struct gw_txn_mark gw_txn_mark(struct gw_session *s);
+void gw_txn_cut(struct gw_session *s, const struct gw_txn_mark *m);
 /* Before the first write of a block: says once per session what blocks do not
  * do yet. */
 void gw_txn_warn(struct gw_session *s);

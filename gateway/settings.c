@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/conf.h"
 #include "base/map.h"
 
 /* A text that is written over in place while it fits, so that a session that
@@ -87,7 +88,7 @@ static void
 derive(struct gw_settings *s)
 {
 	struct gw_derived *d = &s->derived;
-	int64_t digits = 1;
+	int64_t digits = 1, limit = 0;
 
 	d->ex = ex_env_default;
 	gw_datestyle_parse(
@@ -109,6 +110,9 @@ derive(struct gw_settings *s)
 	d->search_path = now(s, "search_path");
 	d->consistency = now(s, "skaidb.consistency");
 	d->trace = on(s, "skaidb.trace");
+	d->validate_writes = now(s, "skaidb.validate_writes");
+	(void)conf_parse_bytes(str_c(now(s, "transaction_size_limit")), &limit);
+	d->transaction_bytes = (size_t)limit;
 }
 
 struct gw_settings *

@@ -24,6 +24,8 @@ struct gw_derived {
 	const char *search_path;
 	const char *consistency; /* "one", "quorum", "all" */
 	bool trace;
+	const char *validate_writes; /* "off", "plain", "on" */
+	size_t transaction_bytes;    /* transaction_size_limit */
 };
 
 /* Facts that some read-only parameters show. */

@@ -421,6 +421,9 @@ const struct setting gw_setting_table[] = {
 	"Sets how many copies a read takes into account."),
     BOOL("skaidb.trace", "off",
 	"Shows each request to a node as a notice after the statement."),
+    ENUM("skaidb.validate_writes", "plain", 0, "off,plain,on",
+	"Sets in which transactions COMMIT fails when a row that it changes "
+	"was changed by others."),
     {"standard_conforming_strings", SETTING_BOOL, "on", SETTING_REPORT, 0, 0,
 	NULL, check_strings,
 	"Causes '...' strings to treat backslashes literally."},
@@ -436,6 +439,8 @@ const struct setting gw_setting_table[] = {
 	"Sets the current transaction's isolation level."),
     BOOL("transaction_read_only", "off",
 	"Sets the current transaction's read-only status."),
+    KB("transaction_size_limit", "8MB",
+	"Sets the most that a transaction's writes may take until COMMIT."),
     KB("work_mem", "4MB",
 	"Sets the maximum memory to be used for query workspaces."),
     ENUM("xmloption", "content", 0, "content,document",

@@ -1,10 +1,14 @@
 /* Transaction blocks as a client sees them.
  *
- * In this release a statement is applied when it runs: a block groups
+ * BEGIN ATOMIC keeps what its statements write in an overlay until COMMIT,
+ * which applies all of it or nothing; an error in it leaves it as it was, and
+ * open.
+ *
+ * In a plain block a statement is applied when it runs: the block groups
  * statements for the client's state machine, but ROLLBACK undoes nothing. That
  * is said by a WARNING once per session before the first write of a block, and
- * by another whenever a ROLLBACK would have had something to undo. BEGIN ATOMIC
- * promises what is not yet there, and is refused. */
+ * by another whenever a ROLLBACK would have had something to undo. */
+#include "gateway/commit.h"
 #include "gateway/session_int.h"
 
 #include <stdio.h>
@@ -32,7 +36,7 @@ gw_txn_warn(struct gw_session *s)
 {
 	struct err *e;
 
-	if (s->txn != GW_TXN_BLOCK || s->warned_txn)
+	if (s->txn != GW_TXN_BLOCK || s->overlay || s->warned_txn)
 		return;
 	s->warned_txn = true;
 	e = err_detail(ERR(s->msg_arena, ERRCODE_WARNING,
@@ -53,7 +57,7 @@ gw_txn_wrote(struct gw_session *s)
 void
 gw_txn_failed(struct gw_session *s)
 {
-	if (s->txn == GW_TXN_BLOCK)
+	if (s->txn == GW_TXN_BLOCK && !s->atomic)
 		s->txn = GW_TXN_FAILED;
 }
 
@@ -75,6 +79,133 @@ gw_txn_allow(struct gw_session *s, struct arena *a, const struct sql_stmt *stmt)
 	return ERR(a, ERRCODE_IN_FAILED_SQL_TRANSACTION,
 	    "current transaction is aborted, commands ignored until end of "
 	    "transaction block");
+}
+
+/* ---- what is kept until COMMIT ---- */
+
+/* Which transactions keep their writes. Plain blocks do not yet: their COMMIT
+ * could not be atomic over several groups. */
+static bool
+keeps_writes(const struct sql_transaction *t)
+{
+	return t->atomic;
+}
+
+static struct err *
+keep_writes(
+    struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
+{
+	struct gw_overlay *o =
+	    gw_overlay_new(s->arena, world_random_u64(s->world));
+	struct gw_pins *pins = NULL;
+	struct err *e = NULL;
+
+	if (t->n_pins)
+		e = gw_pins_new(gw_overlay_arena(o), &p->env, t, &pins);
+	if (e) {
+		e = err_copy(p->arena, e);
+		gw_overlay_unref(o);
+		return e;
+	}
+	s->overlay = o;
+	s->pins = pins;
+	s->atomic = t->atomic;
+	return NULL;
+}
+
+/* A held cursor goes on reading what was committed; after ROLLBACK nothing
+ * that was opened in the transaction stays. */
+static void
+end_writes(struct gw_session *s, bool committed)
+{
+	struct str name;
+	void *value;
+	size_t at = 0;
+
+	if (!s->overlay)
+		return;
+	while (map_next(s->portals, &at, &name, &value)) {
+		struct gw_portal *p = value;
+
+		p->hold = p->hold && (committed || !p->kept);
+		p->kept = false;
+	}
+	gw_overlay_unref(s->overlay);
+	s->overlay = NULL;
+	s->pins = NULL;
+	s->atomic = false;
+}
+
+/* "plain": not in the ATOMIC forms, where the last writer wins. */
+static bool
+validates(const struct gw_session *s, const struct gw_derived *d)
+{
+	if (strcmp(d->validate_writes, "plain") == 0)
+		return !s->atomic;
+	return strcmp(d->validate_writes, "on") == 0;
+}
+
+struct sql_source *
+gw_txn_source(struct gw_session *s, struct gw_portal *p)
+{
+	const struct gw_derived *d = gw_settings_derived(s->settings);
+	struct gw_overlay_rules rules = {.pins = s->pins,
+	    .validate = validates(s, d),
+	    .bytes_max = d->transaction_bytes};
+
+	if (!s->overlay)
+		return gw_source_new(p->arena, &p->stmt);
+	p->kept = true;
+	return gw_overlay_source_new(
+	    p->arena, &p->stmt, s->overlay, &rules, &p->env);
+}
+
+struct err *
+gw_txn_may_run(
+    struct gw_session *s, struct arena *a, const struct sql_stmt *stmt)
+{
+	bool changes = stmt->kind == SQL_STMT_USE ||
+		       (stmt->kind != SQL_STMT_COPY && gw_utility_writes(stmt));
+
+	if (!s->atomic || !changes)
+		return NULL;
+	return ERR(a, ERRCODE_ACTIVE_SQL_TRANSACTION,
+	    "%s cannot run inside BEGIN ATOMIC", sql_tag(stmt));
+}
+
+struct gw_txn_mark
+gw_txn_mark(struct gw_session *s)
+{
+	struct gw_txn_mark m = {.overlay = s->overlay};
+
+	if (!s->overlay)
+		return m;
+	if (!s->n_savepoints)
+		gw_overlay_tidy(s->overlay);
+	m.mark = gw_overlay_mark(s->overlay);
+	return m;
+}
+
+void
+gw_txn_cut(struct gw_session *s, const struct gw_txn_mark *m)
+{
+	/* The statement may have been the end of it. */
+	if (m->overlay && m->overlay == s->overlay)
+		gw_overlay_cut(s->overlay, m->mark);
+}
+
+/* *open: nothing was done, and the transaction may go on. */
+static struct err *
+commit_writes(struct gw_session *s, struct gw_portal *p, bool *open)
+{
+	struct gw_commit c;
+
+	*open = true;
+	if (!s->overlay)
+		return NULL;
+	TRY(gw_commit_parts(
+	    &p->stmt, p->arena, gw_overlay_now(s->overlay), &c));
+	return gw_commit_run(&p->stmt, p->arena, &p->env, &c, open);
 }
 
 /* ---- savepoints ---- */
@@ -131,6 +262,8 @@ savepoint(struct gw_session *s, struct gw_portal *p, const char *name)
 	/* The grammar cuts identifiers to 63 bytes. */
 	snprintf(sp->name, sizeof sp->name, "%s", name);
 	sp->writes = s->txn_writes;
+	if (s->overlay)
+		sp->mark = gw_overlay_mark(s->overlay);
 	list_push(&s->savepoints, &sp->link);
 	s->n_savepoints++;
 	return NULL;
@@ -153,7 +286,9 @@ to_savepoint(
 		return NULL;
 	}
 	drop_savepoints_from(s, sp->link.next);
-	if (s->txn_writes > sp->writes)
+	if (s->overlay)
+		gw_overlay_cut(s->overlay, sp->mark);
+	else if (s->txn_writes > sp->writes)
 		warn(s, p, ERRCODE_WARNING,
 		    "ROLLBACK TO SAVEPOINT does not undo what was written "
 		    "since the savepoint");
@@ -218,9 +353,24 @@ apply_defaults(struct gw_session *s, struct arena *a)
 	return NULL;
 }
 
+/* A transaction that is under way does not become another kind of one. */
 static struct err *
-begin(struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
+check_atomic(
+    struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
 {
+	if (!t->atomic || s->txn == GW_TXN_IDLE)
+		return NULL;
+	return ERR(p->arena, ERRCODE_ACTIVE_SQL_TRANSACTION,
+	    "BEGIN ATOMIC cannot run inside a transaction block");
+}
+
+static struct err *
+begin(
+    struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
+{
+	const struct sql_txn_modes *m = &t->modes;
+
+	TRY(check_atomic(s, p, t));
 	if (s->txn != GW_TXN_IDLE) {
 		warn(s, p, ERRCODE_ACTIVE_SQL_TRANSACTION,
 		    "there is already a transaction in progress");
@@ -228,6 +378,8 @@ begin(struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
 		warn_isolation(s, p);
 		return NULL;
 	}
+	if (keeps_writes(t))
+		TRY(keep_writes(s, p, t));
 	gw_settings_txn_begin(s->settings);
 	TRY(apply_defaults(s, p->arena));
 	TRY(apply_modes(s, p, m));
@@ -243,6 +395,7 @@ begin(struct gw_session *s, struct gw_portal *p, const struct sql_txn_modes *m)
 static void
 end_block(struct gw_session *s, const struct gw_portal *p, bool committed)
 {
+	end_writes(s, committed);
 	gw_session_drop_portals(s, p, false);
 	drop_savepoints_from(s, s->savepoints.next);
 	gw_settings_txn_end(s->settings, committed);
@@ -250,31 +403,44 @@ end_block(struct gw_session *s, const struct gw_portal *p, bool committed)
 }
 
 static struct err *
+check_chain(
+    struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
+{
+	if (!t->chain)
+		return NULL;
+	TRY(need_block(s, p,
+	    t->kind == SQL_TXN_COMMIT ? "COMMIT AND CHAIN"
+				      : "ROLLBACK AND CHAIN"));
+	return s->atomic ? refused(p, "AND CHAIN after BEGIN ATOMIC") : NULL;
+}
+
+static struct err *
 finish(
     struct gw_session *s, struct gw_portal *p, const struct sql_transaction *t)
 {
 	bool commit = t->kind == SQL_TXN_COMMIT && s->txn != GW_TXN_FAILED;
-	bool failed = s->txn == GW_TXN_FAILED;
+	bool failed = s->txn == GW_TXN_FAILED, open = true;
+	struct err *e = NULL;
 
-	if (t->chain)
-		TRY(need_block(s, p,
-		    t->kind == SQL_TXN_COMMIT ? "COMMIT AND CHAIN"
-					      : "ROLLBACK AND CHAIN"));
+	TRY(check_chain(s, p, t));
 	if (s->txn == GW_TXN_IDLE) {
 		warn(s, p, ERRCODE_NO_ACTIVE_SQL_TRANSACTION,
 		    "there is no transaction in progress");
 		return NULL;
 	}
-	if (!commit && s->txn_writes)
+	if (commit)
+		e = commit_writes(s, p, &open);
+	if (e && open)
+		return e;
+	if (!commit && s->txn_writes && !s->overlay)
 		warn(s, p, ERRCODE_WARNING,
 		    "ROLLBACK does not undo what this transaction has "
 		    "written");
 	if (failed && t->kind == SQL_TXN_COMMIT)
 		p->tag = arena_strdup(p->arena, "ROLLBACK");
-	end_block(s, p, commit);
-	if (t->chain)
-		return begin(s, p, &t->modes);
-	return NULL;
+	end_block(s, p, commit && !e);
+	TRY(e);
+	return t->chain ? begin(s, p, t) : NULL;
 }
 
 struct err *
@@ -285,9 +451,7 @@ gw_txn_statement(struct gw_session *s, struct gw_portal *p)
 	switch (t->kind) {
 	case SQL_TXN_BEGIN:
 	case SQL_TXN_START:
-		if (t->atomic)
-			return refused(p, "BEGIN ATOMIC");
-		return begin(s, p, &t->modes);
+		return begin(s, p, t);
 	case SQL_TXN_COMMIT:
 	case SQL_TXN_ROLLBACK:
 		return finish(s, p, t);

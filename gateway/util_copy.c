@@ -216,7 +216,7 @@ copy_from(
 	gw_txn_warn(s);
 	c.in = wire_copy_in_new(a, &c.opts, c.n);
 	c.line = arena_new(a, "copy line");
-	p->source = gw_source_new(a, &p->stmt);
+	p->source = gw_txn_source(s, p);
 	TRY(sql_insert_begin(
 	    a, &p->env, c.table, c.ids, c.n, p->source, &c.ins));
 	wire_copy_in(&s->out, 0, c.n);

@@ -21,7 +21,6 @@ select * from ev where tenant = 'a' order by id;
 create table bad (primary key (id)) with (distribute_by = (other));
 create table bad (primary key (id)) with (nope = 1);
 create table bad (primary key (id)) with (replication = 0);
-begin atomic;
 begin;
 repair cluster;
 rollback;

@@ -91,8 +91,7 @@ row_key(struct arena *a, const struct group *g, const struct gw_change *c)
 }
 
 static void
-part_schemas(
-    struct arena *a, const struct group *g, struct gw_commit_part *p)
+part_schemas(struct arena *a, const struct group *g, struct gw_commit_part *p)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct gw_overlay_table *t = g->changes[i]->table;
@@ -112,16 +111,15 @@ static void
 part_change(struct gw_commit_part *p, const struct gw_change *c, struct str key)
 {
 	struct cl_propose *m = &p->msg;
-	enum cl_cond_kind kind = c->cond == GW_IF_ABSENT ? CL_COND_ABSENT
-							 : CL_COND_STAMP;
+	enum cl_cond_kind kind =
+	    c->cond == GW_IF_ABSENT ? CL_COND_ABSENT : CL_COND_STAMP;
 	bool asks = c->cond != GW_IF_ANY;
 
 	if (c->cond == GW_IF_ABSENT && mutate("insert_condition_forgotten"))
 		asks = false;
 	if (asks) {
 		p->asked[m->n_conds - p->n_schemas] = c;
-		m->conds[m->n_conds++] =
-		    (struct cl_cond){kind, key, c->stamp};
+		m->conds[m->n_conds++] = (struct cl_cond){kind, key, c->stamp};
 	}
 	m->writes[m->n_writes++] = (struct cl_write){
 	    c->value.len ? CL_WRITE_PUT : CL_WRITE_DELETE, key, c->value};
@@ -132,8 +130,7 @@ part_of(struct arena *a, const struct group *g, struct gw_commit_part *p)
 {
 	p->msg.placement = g->placement;
 	p->msg.slot = g->slot;
-	p->msg.conds =
-	    NEW_N(a, struct cl_cond, (size_t)g->n + g->n_tables);
+	p->msg.conds = NEW_N(a, struct cl_cond, (size_t)g->n + g->n_tables);
 	p->msg.writes = NEW_N(a, struct cl_write, g->n);
 	p->asked = NEW_N(a, const struct gw_change *, g->n);
 	part_schemas(a, g, p);
@@ -214,8 +211,7 @@ duplicate(struct arena *a, const struct sql_env *env, const struct gw_change *c)
 	for (uint32_t i = 0; i < t->n_columns; i++)
 		ids[i] = t->columns[i].id;
 	TRY(ex_table_read(a, t, c->key, c->value, ids, t->n_columns, vals));
-	return err_hint(
-	    sql_duplicate_error(a, env, t, vals), NOTHING_HINT);
+	return err_hint(sql_duplicate_error(a, env, t, vals), NOTHING_HINT);
 }
 
 static struct err *
@@ -273,9 +269,8 @@ static struct err *
 end_false(struct gw_stmt *s, struct arena *a, const struct sql_env *env,
     const struct gw_commit_part *p, const struct cl_proposed *answer)
 {
-	const struct gw_change *c = answer->n_rows
-					? first_taken(p, answer)
-					: find_taken(s, a, p);
+	const struct gw_change *c =
+	    answer->n_rows ? first_taken(p, answer) : find_taken(s, a, p);
 
 	return c ? duplicate(a, env, c) : changed(a);
 }
@@ -288,10 +283,9 @@ end_failed(struct arena *a, const struct err *e)
 	struct err *out;
 
 	if (!err_is(e, ERRCODE_CANNOT_CONNECT_NOW))
-		return err_hint(
-		    err_copy(a, e), "%s", "Nothing was applied.");
-	out = ERR(a, ERRCODE_SERIALIZATION_FAILURE,
-	    "could not commit: %s", e->message);
+		return err_hint(err_copy(a, e), "%s", "Nothing was applied.");
+	out = ERR(a, ERRCODE_SERIALIZATION_FAILURE, "could not commit: %s",
+	    e->message);
 	if (e->detail)
 		err_detail(out, "%s", e->detail);
 	return err_hint(out, NOTHING_HINT);

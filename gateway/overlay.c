@@ -12,7 +12,7 @@
 struct gw_overlay_node {
 	struct gw_overlay_node *left, *right;
 	const struct gw_change *change;
-	size_t n; /* nodes below, itself included */
+	size_t n;      /* nodes below, itself included */
 	uint64_t turn; /* in which it was made */
 	uint32_t priority;
 };
@@ -188,8 +188,8 @@ lift_right(struct gw_overlay_node *n)
 
 /* As deep as the tree: some 60 levels for a million keys. */
 static struct gw_overlay_node *
-node_put(struct gw_overlay *o, struct gw_overlay_node *n,
-    const struct gw_change *c)
+node_put(
+    struct gw_overlay *o, struct gw_overlay_node *n, const struct gw_change *c)
 {
 	int r;
 
@@ -239,8 +239,7 @@ gw_overlay_put(struct gw_overlay *o, const struct gw_change *c)
 	struct gw_change *mine = arena_dup(o->pool, c, sizeof *c);
 
 	ASSERT(!(c->idle && c->value.len));
-	mine->key =
-	    old ? old->change->key : arena_str(o->pool, c->key);
+	mine->key = old ? old->change->key : arena_str(o->pool, c->key);
 	mine->value = arena_str(o->pool, c->value);
 	mine->seq = ++o->seq;
 	o->bytes += change_bytes(mine);
@@ -253,8 +252,7 @@ gw_overlay_put(struct gw_overlay *o, const struct gw_change *c)
 const struct gw_change *
 gw_overlay_get(const struct gw_overlay *o, uint32_t table, struct str key)
 {
-	return gw_overlay_find(
-	    (struct gw_overlay_view){o->root}, table, key);
+	return gw_overlay_find((struct gw_overlay_view){o->root}, table, key);
 }
 
 size_t
@@ -332,8 +330,8 @@ gw_overlay_find(struct gw_overlay_view v, uint32_t table, struct str key)
 }
 
 static const struct gw_change *
-from(const struct gw_overlay_node *n, uint32_t table, struct str key,
-    bool above)
+from(
+    const struct gw_overlay_node *n, uint32_t table, struct str key, bool above)
 {
 	const struct gw_change *best = NULL;
 
@@ -408,8 +406,8 @@ rank(const struct gw_overlay_node *n, uint32_t table, struct str key)
 }
 
 size_t
-gw_overlay_count(struct gw_overlay_view v, uint32_t table, struct str start,
-    struct str end)
+gw_overlay_count(
+    struct gw_overlay_view v, uint32_t table, struct str start, struct str end)
 {
 	size_t lo = rank(v.root, table, start);
 	size_t hi = end.len ? rank(v.root, table, end)

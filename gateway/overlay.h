@@ -27,10 +27,10 @@ struct gw_change {
 	const struct gw_overlay_table *table;
 	struct str key; /* primary-key bytes */
 	enum gw_change_cond cond;
-	cl_stamp stamp; /* of GW_IF_STAMP */
+	cl_stamp stamp;   /* of GW_IF_STAMP */
 	struct str value; /* the row to be, encoded; empty: it goes */
-	bool idle; /* inserted and deleted again: as if never touched */
-	uint64_t seq; /* what its readers are told as its stamp */
+	bool idle;        /* inserted and deleted again: as if never touched */
+	uint64_t seq;     /* what its readers are told as its stamp */
 };
 
 /* A state of the write set; good as long as the overlay. */
@@ -55,8 +55,8 @@ struct arena *gw_overlay_arena(struct gw_overlay *o);
  * catalog that has it. */
 const struct gw_overlay_table *gw_overlay_table(
     const struct gw_overlay *o, uint32_t id);
-const struct gw_overlay_table *gw_overlay_add_table(struct gw_overlay *o,
-    const struct cl_table *t, struct cl_catalog *held);
+const struct gw_overlay_table *gw_overlay_add_table(
+    struct gw_overlay *o, const struct cl_table *t, struct cl_catalog *held);
 
 /* Sets what is to become of c->key; key and value are copied, seq is given. The
  * error is 53200: the session's memory. */
@@ -86,8 +86,8 @@ const struct gw_change *gw_overlay_below(
     struct gw_overlay_view v, uint32_t table, struct str to);
 /* How many keys of the table are in [start, end), empty: no bound; idle ones
  * count. */
-size_t gw_overlay_count(struct gw_overlay_view v, uint32_t table,
-    struct str start, struct str end);
+size_t gw_overlay_count(
+    struct gw_overlay_view v, uint32_t table, struct str start, struct str end);
 /* Each change that is not idle, by table and key. */
 void gw_overlay_each(struct gw_overlay_view v,
     void (*fn)(void *arg, const struct gw_change *c), void *arg);

@@ -5,7 +5,7 @@
 #include "gateway/worker.h"
 
 struct overlay_source {
-	struct gw_source src; /* first: what serves any source serves it */
+	struct gw_source src;     /* first: what serves any source serves it */
 	struct sql_source *below; /* the cluster's */
 	struct gw_overlay *overlay;
 	struct gw_overlay_view view; /* when the statement began */
@@ -154,9 +154,9 @@ struct sql_scan {
 	struct overlay_source *os;
 	struct arena *arena;
 	const struct sql_scan_req *what;
-	struct sql_scan_req req;   /* what the cluster is asked for */
-	struct sql_scan *below;    /* NULL: it is not asked */
-	bool through;              /* the overlay has nothing here */
+	struct sql_scan_req req; /* what the cluster is asked for */
+	struct sql_scan *below;  /* NULL: it is not asked */
+	bool through;            /* the overlay has nothing here */
 	bool below_done;
 	struct arena *held_arena; /* of the row that waits for its turn */
 	struct sql_row held;
@@ -210,8 +210,8 @@ scan_begin(struct sql_scan *sc, struct arena *a)
 {
 	struct overlay_source *os = sc->os;
 	const struct sql_scan_req *what = sc->what;
-	size_t mine = gw_overlay_count(
-	    os->view, what->table->id, what->start, what->end);
+	size_t mine =
+	    gw_overlay_count(os->view, what->table->id, what->start, what->end);
 
 	sc->through = mine == 0;
 	sc->req = *what;
@@ -276,13 +276,12 @@ below_next(
 
 /* The cluster's next row whose key the overlay has not. */
 static struct err *
-untouched(
-    struct sql_scan *sc, struct arena *a, struct sql_row *row, bool *more)
+untouched(struct sql_scan *sc, struct arena *a, struct sql_row *row, bool *more)
 {
 	do {
 		TRY(below_next(sc, a, row, more));
-	} while (*more && gw_overlay_find(sc->os->view, sc->what->table->id,
-			      row->key));
+	} while (*more &&
+		 gw_overlay_find(sc->os->view, sc->what->table->id, row->key));
 	return NULL;
 }
 
@@ -408,9 +407,8 @@ overlay_scan_count(struct sql_source *s, struct arena *a,
 	struct err *e;
 
 	*count = 0;
-	if (!os->rules.pins &&
-	    !gw_overlay_count(
-		os->view, what->table->id, what->start, what->end))
+	if (!os->rules.pins && !gw_overlay_count(os->view, what->table->id,
+				   what->start, what->end))
 		return os->below->ops->scan_count(os->below, a, what, count);
 	req.count_only = req.ordered = req.reverse = false;
 	TRY(overlay_scan_open(s, a, &req, &sc));
@@ -536,8 +534,8 @@ first_change(
 /* What w makes of a change that is there already: what the cluster's row must
  * be stays as it was. False: nothing, as in first_change. */
 static bool
-next_change(const struct sql_write *w, const struct gw_change *old,
-    struct gw_change *c)
+next_change(
+    const struct sql_write *w, const struct gw_change *old, struct gw_change *c)
 {
 	c->cond = old->cond;
 	c->stamp = old->stamp;
@@ -562,8 +560,7 @@ write_one(struct writing *wr, struct sql_write *w)
 	struct overlay_source *os = wr->os;
 	const struct gw_change *old = change_now(wr, w);
 	struct gw_change c = {.key = w->key};
-	bool fits =
-	    old ? next_change(w, old, &c) : first_change(wr, w, &c);
+	bool fits = old ? next_change(w, old, &c) : first_change(wr, w, &c);
 
 	w->result = SQL_WRITE_DONE;
 	if (!fits) {

@@ -11,7 +11,7 @@
 /* As the transaction has it when the statement begins. */
 struct gw_overlay_rules {
 	const struct gw_pins *pins; /* NULL: rows of any partition */
-	bool validate;    /* UPDATE and DELETE: COMMIT asks for the stamp read */
+	bool validate; /* UPDATE and DELETE: COMMIT asks for the stamp read */
 	size_t bytes_max; /* transaction_size_limit; 0: none */
 };
 

@@ -72,8 +72,7 @@ gw_pins_new(struct arena *a, const struct sql_env *env,
 /* ---- errors ---- */
 
 static struct err *
-refused(
-    const struct gw_pins *pins, const struct cl_table *t, struct err *e)
+refused(const struct gw_pins *pins, const struct cl_table *t, struct err *e)
 {
 	e->table = arena_cstr(e->arena, t->name);
 	return err_detail(
@@ -113,7 +112,8 @@ struct making {
 	struct sql_key_value *cols;
 };
 
-/* Combination i of the columns' values; 0 is that of the literals themselves. */
+/* Combination i of the columns' values; 0 is that of the literals themselves.
+ */
 static struct str
 combination(const struct making *m, uint32_t i)
 {
@@ -152,8 +152,7 @@ make(const struct making *m)
 
 struct err *
 gw_pins_table(const struct gw_pins *pins, struct arena *a,
-    const struct sql_env *env, const struct cl_table *t,
-    struct gw_pinned **out)
+    const struct sql_env *env, const struct cl_table *t, struct gw_pinned **out)
 {
 	struct making m = {.arena = a, .t = t, .n = n_placing(t)};
 

@@ -1,5 +1,5 @@
-/* The partition of BEGIN ATOMIC PARTITION (column = literal, ...), and what of a
- * table lies in it. */
+/* The partition of BEGIN ATOMIC PARTITION (column = literal, ...), and what of
+ * a table lies in it. */
 #ifndef GATEWAY_PIN_H
 #define GATEWAY_PIN_H
 

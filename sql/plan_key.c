@@ -218,7 +218,7 @@ probe_all(struct keys *k, const struct cl_column *col, struct val v,
 		probe(k, v, numbers[i], eq, n);
 }
 
-#define PROBES_MAX SQL_KEY_VALUES_MAX
+#define PROBES_MAX (SQL_KEY_VALUES_MAX - 1)
 
 /* ---- equality ---- */
 
@@ -590,22 +590,28 @@ typed(struct sql_exec *x, const struct cl_table *t, const struct cl_column *col,
 	return ex_eval(&ctx, e, v);
 }
 
-/* The encoding under which v itself would be stored comes first. */
-static void
-own_first(struct val v, struct val *vals, uint32_t n)
+/* How v is stored in an open table. */
+static struct val
+stored(struct val v)
 {
-	uint32_t type = is_int(v.type)    ? EX_INT8
-			: is_text(v.type) ? EX_TEXT
-					  : v.type;
+	if (is_int(v.type))
+		v.type = EX_INT8;
+	else if (is_text(v.type))
+		v.type = EX_TEXT;
+	return v;
+}
 
-	for (uint32_t i = 1; i < n; i++)
-		if (vals[i].type == type) {
-			struct val first = vals[0];
+/* A column of several types is compared as text. */
+static struct val
+as_text(struct sql_exec *x, const struct cl_column *col, struct val v)
+{
+	struct buf b;
 
-			vals[0] = vals[i];
-			vals[i] = first;
-			return;
-		}
+	if (!(col->flags & CL_COL_MIXED) || is_text(v.type))
+		return v;
+	buf_init(&b, x->arena);
+	ex_out(&b, x->env->ex, v);
+	return val_str(EX_TEXT, buf_view(&b));
 }
 
 struct err *
@@ -615,12 +621,19 @@ sql_key_values(struct arena *a, const struct sql_env *env,
 	struct sql_exec x = {.arena = a, .env = env};
 	struct keys k = {.x = &x, .t = t};
 	struct key_col c = {.col = kv->column};
-	struct val v = kv->given;
+	struct val v = kv->given, own, probed, eq[PROBES_MAX];
+	uint32_t n;
 
 	kv->n = 0;
 	TRY(typed(&x, t, kv->column, &v));
-	if (!eq_values(&k, &c, &v, 1, kv->vals, &kv->n))
-		kv->n = 0;
-	own_first(v, kv->vals, kv->n);
+	own = stored(v);
+	probed = t->open ? as_text(&x, kv->column, v) : v;
+	if (!eq_values(&k, &c, &probed, 1, eq, &n))
+		return NULL;
+	if (t->open)
+		kv->vals[kv->n++] = own;
+	for (uint32_t i = 0; i < n; i++)
+		if (!t->open || eq[i].type != own.type)
+			kv->vals[kv->n++] = eq[i];
 	return NULL;
 }

@@ -129,7 +129,7 @@ struct err *sql_duplicate_error(struct arena *a, const struct sql_env *env,
 /* The values that a condition `column = given` on a key column finds: none when
  * no value of its type equals it; in an open table each encoding of an equal
  * value, first the one that `given` itself is stored with. */
-#define SQL_KEY_VALUES_MAX 5
+#define SQL_KEY_VALUES_MAX 6
 struct sql_key_value {
 	const struct cl_column *column;
 	struct val given; /* of unknown type: a literal without one */

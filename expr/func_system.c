@@ -170,6 +170,22 @@ BODY(random_uuid)
 	return NULL;
 }
 
+BODY(placement_of)
+{
+	const struct ex_env *env = env_of(ctx);
+	struct ex_placement p = {.key = args + 1, .n = n - 1};
+
+	if (!env->placement)
+		return not_here(ctx, "skaidb.placement_of()");
+	for (uint32_t i = 0; i < n; i++)
+		if (args[i].null)
+			return NULL;
+	p.table = args[0].u.s;
+	TRY(env->placement(env->arg, ctx->arena, &p));
+	ex_set_str(out, p.json);
+	return NULL;
+}
+
 #define FN_TYPE_OF(id, name, vol)                                              \
 	FN_NULLS(id, name, type_of, vol, EX_TEXT, EX_ANY)
 
@@ -193,6 +209,8 @@ static const struct ex_func funcs[] = {
     FN_VOLATILE(2649, "clock_timestamp", clock_time, EX_TIMESTAMPTZ),
     FN_VOLATILE(2626, "pg_sleep", sleep_seconds, EX_VOID, EX_FLOAT8),
     FN_VOLATILE(1598, "random", random_double, EX_FLOAT8),
+    FN_VARIADIC(1000400, "skaidb.placement_of", placement_of, EX_STABLE,
+	EX_JSON, EX_TEXT, EX_ANY),
     FN_VOLATILE(3432, "gen_random_uuid", random_uuid, EX_UUID),
 };
 EX_FUNCS(ex_funcs_system);

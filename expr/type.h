@@ -26,6 +26,13 @@ struct ex_sequence {
 	int64_t value;  /* SETVAL, RESERVE: in; the others: out */
 	bool is_called; /* SETVAL */
 };
+/* skaidb.placement_of(): where the row with this key lies. */
+struct ex_placement {
+	struct str table; /* its name, as regclass reads it */
+	const struct val *key;
+	uint32_t n;
+	struct str json; /* out */
+};
 struct ex_env {
 	enum ex_datestyle datestyle;
 	enum ex_dateorder dateorder;
@@ -58,6 +65,9 @@ struct ex_env {
 	/* pg_get_serial_sequence(): *name is empty when there is none. */
 	struct err *(*serial)(void *arg, struct arena *a, struct str table,
 	    struct str column, struct str *name);
+	/* NULL: there are no tables. */
+	struct err *(*placement)(
+	    void *arg, struct arena *a, struct ex_placement *p);
 };
 /* UTC, ISO MDY, postgres intervals: what is used where there is no session. */
 extern const struct ex_env ex_env_default;

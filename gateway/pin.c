@@ -1,6 +1,7 @@
 #include "gateway/pin.h"
 
 #include "expr/table.h"
+#include "gateway/route.h"
 
 /* Keys of equal values that are looked at in open tables: every combination of
  * the columns' encodings. */
@@ -93,18 +94,6 @@ not_so_distributed(
 
 /* ---- a table's part of the partition ---- */
 
-/* How many leading key columns place a row; 0 for a hidden key. */
-static uint32_t
-n_placing(const struct cl_table *t)
-{
-	const struct cl_column *first =
-	    t->n_pkey ? cl_table_column_id(t, t->pkey[0]) : NULL;
-
-	if (!first || first->flags & CL_COL_HIDDEN)
-		return 0;
-	return t->n_distribute ? t->n_distribute : t->n_pkey;
-}
-
 struct making {
 	struct arena *arena;
 	const struct cl_table *t;
@@ -154,7 +143,7 @@ struct err *
 gw_pins_table(const struct gw_pins *pins, struct arena *a,
     const struct sql_env *env, const struct cl_table *t, struct gw_pinned **out)
 {
-	struct making m = {.arena = a, .t = t, .n = n_placing(t)};
+	struct making m = {.arena = a, .t = t, .n = gw_route_columns(t)};
 
 	*out = NULL;
 	if (!m.n || m.n != pins->n)

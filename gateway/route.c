@@ -29,3 +29,14 @@ gw_route_row(const struct cl_catalog *c, const struct cl_table *t,
 	return cluster && gw_route_slot(c, t->placement,
 			      ex_table_slot(t, cluster->slots, pk), out);
 }
+
+uint32_t
+gw_route_columns(const struct cl_table *t)
+{
+	const struct cl_column *first =
+	    t->n_pkey ? cl_table_column_id(t, t->pkey[0]) : NULL;
+
+	if (!first || first->flags & CL_COL_HIDDEN)
+		return 0;
+	return t->n_distribute ? t->n_distribute : t->n_pkey;
+}

@@ -24,4 +24,8 @@ bool gw_route_slot(const struct cl_catalog *c, uint32_t placement,
 bool gw_route_row(const struct cl_catalog *c, const struct cl_table *t,
     struct str pk, struct gw_route *out);
 
+/* How many leading key columns decide where a row lies; 0: none that a user
+ * knows, it has a hidden key. */
+uint32_t gw_route_columns(const struct cl_table *t);
+
 #endif

@@ -199,6 +199,11 @@ struct err *gw_session_relation_id(
 struct str gw_session_relation_name(void *arg, struct arena *a, uint32_t id);
 struct err *gw_session_serial(void *arg, struct arena *a, struct str table,
     struct str column, struct str *name);
+/* ---- session_placement.c ---- */
+struct err *gw_session_placement(
+    void *arg, struct arena *a, struct ex_placement *p);
+
+/* ---- session_sequence.c ---- */
 /* Values drawn ahead, of one sequence; and all that is known of any. */
 void gw_session_sequence_forget(struct gw_session *s, uint32_t id);
 void gw_session_sequences_discard(struct gw_session *s);

@@ -146,6 +146,7 @@ gw_session_env(struct gw_session *s, const struct cl_catalog *c,
 	ex->relation_id = gw_session_relation_id;
 	ex->relation_name = gw_session_relation_name;
 	ex->serial = gw_session_serial;
+	ex->placement = gw_session_placement;
 	ex->arg = s;
 	ex->user = ex->session_user = s->user;
 	ex->database = s->database_name;

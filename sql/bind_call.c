@@ -191,13 +191,23 @@ call_func(struct sql_bind *b, const struct ex_func *f, struct expr **args,
 	return NULL;
 }
 
+/* Our own functions are called by their full name only, and kept by it. */
+static bool
+is_ours(const struct sql_name *n)
+{
+	return n->schema && strcmp(n->schema, "skaidb") == 0;
+}
+
 static struct err *
 bind_func(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
     uint32_t n, struct expr **out)
 {
 	struct sql_bind *b = c->b;
 	const uint32_t *types = types_of(b, args, n);
-	struct str name = str_c(e->u.call->name.name);
+	const struct sql_name *called = &e->u.call->name;
+	struct str name = str_c(
+	    is_ours(called) ? arena_printf(b->arena, "skaidb.%s", called->name)
+			    : called->name);
 	const struct ex_func *f;
 	struct err *r = ex_find_func(b->arena, name, types, n, &f);
 	uint32_t type;
@@ -222,6 +232,8 @@ sql_bind_call(struct sql_ectx *c, const struct sql_expr *e, struct expr **args,
 	const struct ex_agg *agg;
 	struct err *r;
 
+	if (is_ours(&call->name) && !call->variadic)
+		return bind_func(c, e, args, n, out);
 	if (call->name.schema && strcmp(call->name.schema, "pg_catalog") != 0 &&
 	    !cl_find_name(c->b->env->catalog, CL_SCHEMA, c->b->env->database,
 		str_c(call->name.schema)))

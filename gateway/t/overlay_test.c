@@ -312,8 +312,7 @@ own_write(struct play *p)
 			break;
 		CHECK(write_row(p, src, SQL_DELETE, id) == SQL_WRITE_DONE);
 		/* Its own insert leaves no trace. */
-		if (!gw_overlay_get(
-			p->o, p->t->id, bench_key(p->b, p->t, id)))
+		if (!gw_overlay_get(p->o, p->t->id, bench_key(p->b, p->t, id)))
 			p->rows.touched[id] = false;
 		break;
 	default:

@@ -58,12 +58,15 @@ share_ev(void *arg, const struct gw_change *c)
 	struct sharing *sh = arg;
 	const struct cl_catalog *now =
 	    gw_catalog_now(sh->stmt->worker->catalog);
+	const struct cl_table *t = cl_catalog_table(now, c->table->t->id);
 	struct gw_route to;
 	struct group *g;
 
 	if (sh->err)
 		return;
-	if (!gw_route_row(now, c->table->t, c->key, &to)) {
+	/* Where it lies now; of a dropped one, which nodes will say, where it
+	 * lay. */
+	if (!gw_route_row(now, t ? t : c->table->t, c->key, &to)) {
 		sh->err = gw_stmt_unreached(sh->stmt, sh->arena,
 		    "The catalog knows no group for a row.");
 		return;

@@ -162,6 +162,8 @@ struct sql_scan {
 	struct sql_row held;
 	bool has_held;
 	const struct gw_change *next; /* the overlay's next row */
+	struct str prefix; /* of the pinned partition, where the range may be
+			    * more */
 	uint64_t emitted;
 };
 
@@ -224,6 +226,28 @@ scan_begin(struct sql_scan *sc, struct arena *a)
 	return os->below->ops->scan_open(os->below, a, &sc->req, &sc->below);
 }
 
+/* By a secondary index: its keys do not say whose partition a row is of, nor
+ * where the rows that were written here would stand. */
+static struct err *
+index_begin(struct sql_scan *sc, struct arena *a, const struct gw_pinned *p)
+{
+	struct overlay_source *os = sc->os;
+	uint32_t t = sc->what->table->id;
+
+	if (gw_overlay_count(os->view, t, STR_NONE, STR_NONE))
+		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "reading by an index of a table that the transaction has "
+		    "written to is not supported yet");
+	sc->req = *sc->what;
+	sc->through = p == NULL;
+	if (p) {
+		sc->prefix = p->prefix;
+		sc->req.limit = 0;
+		sc->held_arena = arena_new(sc->arena, "row");
+	}
+	return os->below->ops->scan_open(os->below, a, &sc->req, &sc->below);
+}
+
 static void
 overlay_scan_close(struct sql_scan *sc)
 {
@@ -248,7 +272,9 @@ overlay_scan_open(struct sql_source *s, struct arena *a,
 	sc->what = what;
 	e = pinned_of(os, a, what->table, &p);
 	/* Equal values of another type: see pin.h. */
-	if (!e && p && !str_has_prefix(what->start, p->prefix))
+	if (!e && what->index)
+		e = index_begin(sc, a, p);
+	else if (!e && p && !str_has_prefix(what->start, p->prefix))
 		sc->through = sc->below_done = true;
 	else if (!e)
 		e = scan_begin(sc, a);
@@ -274,14 +300,21 @@ below_next(
 	return NULL;
 }
 
-/* The cluster's next row whose key the overlay has not. */
+/* Whether a row of the cluster's is not to be seen. */
+static bool
+hidden(const struct sql_scan *sc, struct str key)
+{
+	return !str_has_prefix(key, sc->prefix) ||
+	       gw_overlay_find(sc->os->view, sc->what->table->id, key);
+}
+
+/* The cluster's next row that is to be seen. */
 static struct err *
 untouched(struct sql_scan *sc, struct arena *a, struct sql_row *row, bool *more)
 {
 	do {
 		TRY(below_next(sc, a, row, more));
-	} while (*more &&
-		 gw_overlay_find(sc->os->view, sc->what->table->id, row->key));
+	} while (*more && hidden(sc, row->key));
 	return NULL;
 }
 
@@ -361,8 +394,10 @@ overlay_scan_next(
 	*more = false;
 	if (limit && sc->emitted >= limit)
 		return NULL;
-	e = sc->what->ordered ? merge_next(sc, a, row, more)
-			      : append_next(sc, a, row, more);
+	if (sc->what->ordered && (sc->next || sc->has_held))
+		e = merge_next(sc, a, row, more);
+	else
+		e = append_next(sc, a, row, more);
 	if (e)
 		return err_copy(a, e);
 	sc->emitted += *more;
@@ -395,20 +430,33 @@ out:
 	return e;
 }
 
-/* Nodes cannot leave out what the overlay has: where it has something, the rows
- * are looked at here. */
+/* Nodes may count when there is nothing to leave out, or to add. */
+static bool
+nodes_count(const struct overlay_source *os, const struct sql_scan_req *what,
+    const struct gw_pinned *p)
+{
+	uint32_t t = what->table->id;
+
+	if (what->index)
+		return !p && !gw_overlay_count(os->view, t, STR_NONE, STR_NONE);
+	return !gw_overlay_count(os->view, t, what->start, what->end) &&
+	       (!p || str_has_prefix(what->start, p->prefix));
+}
+
+/* Otherwise rows come here, and are counted here. */
 static struct err *
 overlay_scan_count(struct sql_source *s, struct arena *a,
     const struct sql_scan_req *what, uint64_t *count)
 {
 	struct overlay_source *os = overlay_of(s);
 	struct sql_scan_req req = *what;
+	const struct gw_pinned *p;
 	struct sql_scan *sc;
 	struct err *e;
 
 	*count = 0;
-	if (!os->rules.pins && !gw_overlay_count(os->view, what->table->id,
-				   what->start, what->end))
+	TRY(pinned_of(os, a, what->table, &p));
+	if (nodes_count(os, what, p))
 		return os->below->ops->scan_count(os->below, a, what, count);
 	req.count_only = req.ordered = req.reverse = false;
 	TRY(overlay_scan_open(s, a, &req, &sc));
@@ -483,6 +531,13 @@ look_all(struct writing *wr)
 	return NULL;
 }
 
+static bool
+has_changes(struct gw_overlay *o, uint32_t table)
+{
+	return gw_overlay_count(gw_overlay_now(o), table, STR_NONE, STR_NONE) >
+	       0;
+}
+
 /* The transaction's entry of the table, with a catalog that stays. */
 static struct err *
 table_of(struct writing *wr, const struct cl_table *t,
@@ -493,6 +548,9 @@ table_of(struct writing *wr, const struct cl_table *t,
 	const struct cl_table *newest = cl_catalog_table(now, t->id);
 
 	*out = gw_overlay_table(wr->os->overlay, t->id);
+	if (*out && (*out)->t->version != t->version &&
+	    !has_changes(wr->os->overlay, t->id))
+		*out = NULL; /* what it wrote was cut */
 	if (*out && (*out)->t->version != t->version)
 		return err_hint(
 		    ERR(wr->arena, ERRCODE_SERIALIZATION_FAILURE,
@@ -516,7 +574,10 @@ first_change(
 {
 	switch (w->kind) {
 	case SQL_INSERT:
-		c->cond = GW_IF_ABSENT;
+		/* An upsert is an update that found nothing: the last writer
+		 * wins. */
+		if (!w->upsert || wr->os->rules.validate)
+			c->cond = GW_IF_ABSENT;
 		return !wr->taken[w - wr->w];
 	case SQL_UPDATE:
 	case SQL_DELETE:

@@ -215,6 +215,7 @@ add_row(struct sql_batch *b, const struct val *given)
 	    .table = b->table,
 	    .key = key,
 	    .vals = vals,
+	    .upsert = b->ch->conflict == SQL_DO_UPDATE,
 	    .distinct = true};
 	b->n_all++;
 	if (b->n == SQL_INSERT_BATCH || arena_bytes(b->arena) >= b->bytes_max)

@@ -68,6 +68,7 @@ struct sql_write {
 	struct str key;         /* primary-key bytes */
 	const struct val *vals; /* by position in table->columns; not DELETE */
 	cl_stamp stamp;
+	bool upsert;   /* INSERT: a row that is there would be updated */
 	bool distinct; /* surely the only one of its call with that key */
 	enum sql_write_result result; /* out */
 };

@@ -147,6 +147,12 @@ update org set name = name || ' (seen)' where tenant_id = 't5' and id = 1;
 \! psql -X -A -t -q -c "update org set name = 'in between' where tenant_id = 't5'"
 commit;
 select * from org where tenant_id = 't5';
+begin atomic partition (tenant_id = 't5');
+insert into org values ('t5', 2, 'mine') on conflict (tenant_id, id) do update set name = 'seen';
+\! psql -X -A -t -q -c "insert into org values ('t5', 2, 'in between')"
+commit;
+select * from org where tenant_id = 't5' and id = 2;
+delete from org where id = 2 and tenant_id = 't5';
 -- unless the session asks for it
 set skaidb.validate_writes = on;
 begin atomic partition (tenant_id = 't5');

@@ -277,6 +277,20 @@ mem_check(struct sql_source *s, struct arena *a)
 	return mem_of(s)->fail_check;
 }
 
+static struct err *
+mem_reach(struct sql_source *s, struct arena *a, const struct sql_bounds *what)
+{
+	struct memsource *m = mem_of(s);
+
+	m->told++;
+	m->told_keys += what->n_keys;
+	m->told_ranges += what->n_ranges;
+	for (uint32_t i = 0; i < what->n_ranges; i++)
+		m->told_all += what->ranges[i].start.len == 0;
+	return m->refuse ? ERR(a, ERRCODE_INVALID_TRANSACTION_STATE, "refused")
+			 : NULL;
+}
+
 static const struct sql_source_ops mem_ops = {
     .get = mem_get,
     .scan_open = mem_scan_open,
@@ -285,6 +299,7 @@ static const struct sql_source_ops mem_ops = {
     .scan_count = mem_scan_count,
     .write = mem_write,
     .hidden_key = mem_hidden_key,
+    .reach = mem_reach,
     .check = mem_check,
 };
 
@@ -300,6 +315,7 @@ void
 memsource_count_reset(struct memsource *m)
 {
 	m->keys_got = m->scans = m->rows_scanned = m->counts = m->writes = 0;
+	m->told = m->told_keys = m->told_ranges = m->told_all = 0;
 	m->last_ordered = m->last_filtered = false;
 	m->last_limit = 0;
 }

@@ -26,6 +26,9 @@ struct memsource {
 	uint64_t block;
 	/* what was asked */
 	size_t keys_got, scans, rows_scanned, counts, writes;
+	/* what it was told that may be reached; `all`: from the first row on */
+	size_t told, told_keys, told_ranges, told_all;
+	bool refuse; /* what it is told */
 	bool last_ordered, last_filtered;
 	uint64_t last_limit;
 	/* Runs once before the next write, with this set to NULL: a racing

@@ -212,6 +212,61 @@ explain_names_nodes_as_postgresql_does(void)
 	fixture_fini(&f);
 }
 
+/* What the source was told: mentions of tables, keys, ranges, whole tables. */
+static bool
+told(struct fixture *f, const char *sql, const size_t want[4])
+{
+	run(f, sql);
+	return f->mem.told == want[0] && f->mem.told_keys == want[1] &&
+	       f->mem.told_ranges == want[2] && f->mem.told_all == want[3];
+}
+#define TOLD(sql, ...) CHECK(told(&f, sql, (const size_t[4]){__VA_ARGS__}))
+
+static void
+the_source_is_told_what_a_statement_may_reach(void)
+{
+	struct fixture f;
+
+	setup(&f);
+	TOLD("SELECT v FROM k WHERE a = 1 AND v > 3", 1, 0, 1, 0);
+	TOLD("SELECT v FROM k WHERE a > 1", 1, 0, 1, 0);
+	TOLD("SELECT v FROM k WHERE b = 1", 1, 0, 1, 1);
+	TOLD("SELECT n FROM t", 1, 0, 1, 1);
+	TOLD("SELECT count(*) FROM t", 1, 0, 1, 1);
+	TOLD("SELECT n FROM t WHERE id IN (1, 2, 5000)", 1, 3, 0, 0);
+	TOLD("SELECT n FROM t WHERE false", 1, 0, 0, 0);
+	TOLD("SELECT 1 FROM t JOIN k ON t.id = k.b WHERE t.id = 7 AND k.a = 7",
+	    2, 1, 1, 0);
+	TOLD("SELECT n FROM t WHERE id = 1 UNION ALL SELECT v FROM k", 2, 1, 1,
+	    1);
+	TOLD("SELECT n FROM t WHERE id IN (SELECT v FROM k WHERE a = 1)", 2, 10,
+	    1, 0);
+	TOLD("UPDATE t SET n = 1 WHERE id = 3 AND n > 100", 1, 1, 0, 0);
+	TOLD("DELETE FROM t WHERE n > 100", 1, 0, 1, 1);
+	TOLD("INSERT INTO t SELECT a + 2000 FROM k WHERE a = 1 AND b = 1", 2, 0,
+	    1, 0);
+	fixture_fini(&f);
+}
+
+static void
+what_the_source_refuses_is_not_begun(void)
+{
+	static const char *const texts[] = {"SELECT n FROM t",
+	    "SELECT count(*) FROM t WHERE id = 1", "UPDATE t SET n = n + 1",
+	    "DELETE FROM t WHERE id = 1", "INSERT INTO t VALUES (5000)",
+	    "INSERT INTO t SELECT a + 5000 FROM k"};
+	struct fixture f;
+
+	setup(&f);
+	f.mem.refuse = true;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		CHECK_STR(run(&f, texts[i]), "ERROR 25000 0 refused\n");
+		CHECK(!f.mem.keys_got && !f.mem.scans && !f.mem.counts &&
+		      !f.mem.writes);
+	}
+	fixture_fini(&f);
+}
+
 CU_MAIN("plan", {"a_pinned_key_is_a_point_read", a_pinned_key_is_a_point_read},
     {"a_parameter_pins_a_key", a_parameter_pins_a_key},
     {"a_list_of_keys_is_read_in_batches", a_list_of_keys_is_read_in_batches},
@@ -224,4 +279,8 @@ CU_MAIN("plan", {"a_pinned_key_is_a_point_read", a_pinned_key_is_a_point_read},
 	conditions_go_to_the_source_and_limits_follow},
     {"counting_rows_reads_none", counting_rows_reads_none},
     {"explain_names_nodes_as_postgresql_does",
-	explain_names_nodes_as_postgresql_does})
+	explain_names_nodes_as_postgresql_does},
+    {"the_source_is_told_what_a_statement_may_reach",
+	the_source_is_told_what_a_statement_may_reach},
+    {"what_the_source_refuses_is_not_begun",
+	what_the_source_refuses_is_not_begun})

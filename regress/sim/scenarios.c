@@ -670,7 +670,8 @@ const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
     &scan, &ddl, &clocks, &disk, &scenario_ddl_race, &scenario_failover,
     &scenario_takeover, &scenario_lease, &scenario_consistency,
     &scenario_reinsert, &scenario_resync, &scenario_gateway_clocks,
-    &scenario_sequence, &scenario_late, &scenario_stale, &scenario_index, NULL};
+    &scenario_sequence, &scenario_late, &scenario_stale, &scenario_index,
+    &scenario_atomic, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

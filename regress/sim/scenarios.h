@@ -10,6 +10,7 @@
 	(CHAOS_JUMP | CHAOS_DISK_FULL | CHAOS_DISK_STALL |                     \
 	    CHAOS_GATEWAY_CLOCK | CHAOS_WILD_DRIFT)
 
+extern const struct scenario scenario_atomic;
 extern const struct scenario scenario_consistency;
 extern const struct scenario scenario_ddl_race;
 extern const struct scenario scenario_failover;

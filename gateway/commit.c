@@ -171,6 +171,9 @@ several_groups(struct arena *a, size_t n)
 	    "values in them, lie in one group.");
 }
 
+/* Each may have a condition and a write; as many as of any other statement. */
+#define ROWS_MAX (CL_CONDS_MAX / 2)
+
 /* The entry, as nodes count it, and the message. */
 static bool
 fits(const struct cl_propose *m)
@@ -180,7 +183,7 @@ fits(const struct cl_propose *m)
 	for (uint32_t i = 0; i < m->n_writes; i++)
 		entry += m->writes[i].key.len + m->writes[i].value.len + 16;
 	/* The operation id is filled in later. */
-	return m->n_conds <= CL_CONDS_MAX && m->n_writes <= CL_WRITES_MAX &&
+	return m->n_conds <= CL_CONDS_MAX && m->n_writes <= ROWS_MAX &&
 	       entry <= CL_ENTRY_MAX &&
 	       cl_msg_size(CL_MSG_PROPOSE, m) + 16 <= CL_BODY_MAX;
 }
@@ -194,7 +197,7 @@ too_large(struct arena *a)
 			   "COMMIT"),
 		"The writes of one group are one entry of its log, of %u "
 		"bytes and %u rows at most.",
-		CL_ENTRY_MAX, CL_WRITES_MAX / 2),
+		CL_ENTRY_MAX, ROWS_MAX),
 	    "The transaction is still open: ROLLBACK TO a savepoint, or "
 	    "ROLLBACK and write less at once.");
 }
@@ -278,20 +281,30 @@ end_false(struct gw_stmt *s, struct arena *a, const struct sql_env *env,
 	return c ? duplicate(a, env, c) : changed(a);
 }
 
+/* Surely not applied, and worth another try. */
+static struct err *
+retry(struct arena *a, const char *why, const char *detail)
+{
+	struct err *e =
+	    ERR(a, ERRCODE_SERIALIZATION_FAILURE, "could not commit: %s", why);
+
+	if (detail)
+		err_detail(e, "%s", detail);
+	return err_hint(e, NOTHING_HINT);
+}
+
 /* Surely not applied. What only the user can mend keeps its name, and so does
  * what the user asked for. */
 static struct err *
 end_failed(struct arena *a, const struct err *e)
 {
-	struct err *out;
-
-	if (!err_is(e, ERRCODE_CANNOT_CONNECT_NOW))
-		return err_hint(err_copy(a, e), "%s", "Nothing was applied.");
-	out = ERR(a, ERRCODE_SERIALIZATION_FAILURE, "could not commit: %s",
-	    e->message);
-	if (e->detail)
-		err_detail(out, "%s", e->detail);
-	return err_hint(out, NOTHING_HINT);
+	if (err_is(e, ERRCODE_CANNOT_CONNECT_NOW))
+		return retry(a, e->message, e->detail);
+	if (err_is(e, ERRCODE_SERIALIZATION_FAILURE))
+		return retry(a,
+		    "a table was changed since the transaction wrote to it",
+		    NULL);
+	return err_hint(err_copy(a, e), "Nothing was applied.");
 }
 
 static struct err *

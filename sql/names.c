@@ -119,6 +119,15 @@ sql_find_relation(struct arena *a, const struct sql_env *env,
 	return *out ? NULL : no_table(a, n);
 }
 
+static struct err *
+is_index(struct arena *a, const struct sql_name *n)
+{
+	return err_at(err_detail(ERR(a, ERRCODE_WRONG_OBJECT_TYPE,
+				     "cannot open relation \"%s\"", n->name),
+			  "This operation is not supported for indexes."),
+	    n->position);
+}
+
 struct err *
 sql_find_table(struct arena *a, const struct sql_env *env,
     const struct sql_name *n, const struct cl_table **out)
@@ -127,6 +136,8 @@ sql_find_table(struct arena *a, const struct sql_env *env,
 
 	*out = NULL;
 	TRY(sql_find_relation(a, env, n, &o));
+	if (o->kind == CL_INDEX)
+		return is_index(a, n);
 	if (o->kind == CL_SEQUENCE)
 		return err_at(
 		    err_hint(ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -147,6 +158,8 @@ sql_find_target(struct arena *a, const struct sql_env *env,
 
 	*out = NULL;
 	TRY(sql_find_relation(a, env, n, &o));
+	if (o->kind == CL_INDEX)
+		return is_index(a, n);
 	if (o->kind == CL_SEQUENCE)
 		return ERR(a, ERRCODE_WRONG_OBJECT_TYPE,
 		    "cannot change sequence \"%s\"", n->name);

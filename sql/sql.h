@@ -163,6 +163,17 @@ struct err *sql_eval_literal(struct arena *a, const struct sql_env *env,
 /* SQL text of an expression tree, normalised, for the catalog. */
 char *sql_deparse(struct arena *a, const struct sql_expr *e);
 
+/* ---- indexes ---- */
+/* Fills in what CREATE INDEX says of a table's index: schema, table, columns,
+ * inputs, predicate; *names: what each column lends to the index's name.
+ * PostgreSQL's errors: 42703, 42704, 42P17, 42804 ... */
+struct err *sql_bind_index(struct arena *a, const struct sql_env *env,
+    const struct cl_table *t, const struct sql_create_index *ci,
+    struct cl_index *out, struct str **names);
+/* "a, lower(b) DESC": what it is ordered by. */
+struct str sql_index_columns(
+    struct arena *a, const struct cl_table *t, const struct cl_index *index);
+
 /* ---- defaults that draw from sequences ---- */
 /* A copy of e in which constant arguments of nextval() and its like name their
  * sequences by id: what the catalog keeps. 42P01 with position. */

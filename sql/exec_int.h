@@ -106,11 +106,14 @@ void sql_split_and(struct sql_exec *x, const struct sql_query *q,
 struct expr *sql_join_and(
     struct sql_exec *x, struct expr *const *es, uint32_t n);
 
-/* ---- plan_key.c ---- */
+/* ---- plan_index.c ---- */
 /* How to reach the rows of a table. */
+struct sql_key; /* plan_int.h */
 struct sql_reach {
-	bool empty;  /* nothing can match */
-	bool points; /* keys, in key order */
+	const struct sql_key *key;
+	const struct cl_index *index; /* NULL: by the primary key */
+	bool empty;                   /* nothing can match */
+	bool points;                  /* keys, in key order */
 	uint32_t n_keys;
 	struct str *keys;
 	uint32_t n_ranges; /* in key order; without points */
@@ -120,8 +123,14 @@ struct sql_reach {
 	uint32_t n_index_cond;
 };
 /* Marks the conditions that the access alone satisfies as taken. */
-struct err *sql_plan_access(struct sql_exec *x, const struct sql_rel *r,
-    struct sql_conj *conjs, uint32_t n, struct sql_reach *out);
+struct err *sql_plan_access(struct sql_exec *x, const struct sql_query *q,
+    const struct sql_rel *r, struct sql_conj *conjs, uint32_t n,
+    struct sql_reach *out);
+/* Whether rows in the order of the key, the first n_pinned columns of which
+ * have one value each, are in the order that q sorts by; *reverse: read
+ * backwards. */
+bool sql_key_order(const struct sql_key *k, uint32_t n_pinned,
+    const struct sql_query *q, bool *reverse);
 /* Tells the source what the conditions leave of the table, by primary key:
  * whatever the access is going to be. */
 struct err *sql_tell_reach(struct sql_exec *x, const struct sql_rel *r,
@@ -144,6 +153,8 @@ bool sql_is_scan(const struct sql_node *n);
 struct sql_node *sql_count_node(struct sql_node *scan);
 /* Key and stamp of the row returned last. */
 const struct sql_row *sql_scan_row(const struct sql_node *n);
+/* The index that it reads by; NULL: the primary key. */
+const struct cl_index *sql_scan_index(const struct sql_node *n);
 
 /* ---- exec_virtual.c, exec_rel.c, exec_join.c ---- */
 struct err *sql_series_node(struct sql_exec *x, const struct sql_rel *r,
@@ -210,6 +221,21 @@ struct err *sql_check_not_null(
 /* The key bytes of a row of values by table column. */
 struct err *sql_row_key(struct sql_exec *x, const struct cl_table *t,
     const struct val *vals, struct arena *a, struct str *out);
+/* The indexes of a table, for which a row must have keys before it is written;
+ * all zero at first. */
+struct sql_indexes {
+	struct ex_index **items;
+	uint32_t n;
+	bool open;
+	struct arena *scratch;
+};
+/* `key`: the row's primary key. Fails as an index's expression does, and with
+ * 54000 when a key is too long. */
+struct err *sql_check_indexes(struct sql_exec *x, struct sql_indexes *ix,
+    const struct cl_table *t, const struct val *vals, struct str key);
+/* Whether an index looks at one of the columns that SET changes. */
+bool sql_index_is_set(
+    const struct cl_index *index, const struct sql_change *ch);
 struct err *sql_lost_race(struct arena *a);
 /* One row by key, whole, by table column; *found false: gone. */
 struct err *sql_get_whole(struct sql_exec *x, const struct cl_table *t,
@@ -235,6 +261,7 @@ struct sql_batch {
 	struct expr *where; /* DO UPDATE's, folded */
 	struct expr **set;
 	struct sql_returning returning;
+	struct sql_indexes indexes;
 	/* Rows that wait for values of sequences, so that all of them are drawn
 	 * at once. By table column; NULL: none waits. */
 	struct expr **late;

@@ -231,16 +231,17 @@ set_title(struct scan *s)
 	const struct cl_table *t = s->rel->table;
 	const char *alias =
 	    s->rel->aliased ? arena_printf(a, " %s", s->rel->name) : "";
-	bool keyed =
-	    s->access.points || s->req.ordered || s->access.n_index_cond > 0;
+	struct str key = s->access.index ? s->access.index->name : t->pkey_name;
+	bool keyed = s->access.index || s->access.points || s->req.ordered ||
+		     s->access.n_index_cond > 0;
 
 	if (s->access.empty)
 		s->node.title = "Result";
-	else if (keyed && t->pkey_name.len)
+	else if (keyed && key.len)
 		s->node.title =
 		    arena_printf(a, "Index Scan %susing %.*s on %.*s%s",
-			s->req.reverse ? "Backward " : "",
-			STR_FMT(t->pkey_name), STR_FMT(t->name), alias);
+			s->req.reverse ? "Backward " : "", STR_FMT(key),
+			STR_FMT(t->name), alias);
 	else
 		s->node.title = arena_printf(
 		    a, "Seq Scan on %.*s%s", STR_FMT(t->name), alias);
@@ -333,7 +334,8 @@ sql_scan_node(struct sql_exec *x, const struct sql_query *q, struct sql_rel *r,
 			conjs->items[i].taken = true;
 		}
 	TRY(sql_tell_reach(x, r, mine, n));
-	TRY(sql_plan_access(x, r, mine, n, &s->access));
+	TRY(sql_plan_access(x, q, r, mine, n, &s->access));
+	s->req.index = s->access.index;
 	set_filters(s, q, mine, n);
 	*out = &s->node;
 	return NULL;
@@ -341,49 +343,26 @@ sql_scan_node(struct sql_exec *x, const struct sql_query *q, struct sql_rel *r,
 
 /* ---- what the planner asks of it ---- */
 
-/* Which key column a sort key is; UINT32_MAX: none. */
-static uint32_t
-sort_column(const struct scan *s, const struct expr *e)
-{
-	const struct cl_table *t = s->rel->table;
-
-	if (e->node != EX_COLUMN)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < s->req.n_columns; i++)
-		for (uint32_t k = 0; s->pos[i] == e->u.col && k < t->n_pkey;
-		     k++)
-			if (t->pkey[k] == s->req.columns[i])
-				return k;
-	return UINT32_MAX;
-}
-
 bool
 sql_scan_order(struct sql_node *n, const struct sql_query *q)
 {
 	struct scan *s = scan_of(n);
-	const struct cl_table *t = s->rel->table;
-	uint32_t at = s->access.n_pinned;
-	bool desc = false, first = true;
+	bool reverse;
 
 	if (s->access.empty || (s->access.points && s->access.n_keys <= 1))
 		return true;
-	if (t->open)
-		return false; /* keys of several types */
-	for (uint32_t i = 0; i < q->n_sort && at < t->n_pkey; i++) {
-		uint32_t col = sort_column(s, q->outs[q->sort[i].out].expr);
-
-		if (col < s->access.n_pinned)
-			continue; /* one value */
-		if (col != at || (!first && q->sort[i].desc != desc))
-			return false;
-		desc = q->sort[i].desc;
-		first = false;
-		at++;
-	}
+	if (!sql_key_order(s->access.key, s->access.n_pinned, q, &reverse))
+		return false;
 	s->req.ordered = true;
-	s->req.reverse = desc;
+	s->req.reverse = reverse;
 	set_title(s);
 	return true;
+}
+
+const struct cl_index *
+sql_scan_index(const struct sql_node *n)
+{
+	return scan_of(n)->access.index;
 }
 
 void

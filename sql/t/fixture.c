@@ -163,6 +163,43 @@ create_table(struct fixture *f, const struct sql_create_table *s)
 	return NULL;
 }
 
+/* Ready at once. */
+static struct err *
+create_index(struct fixture *f, const struct sql_create_index *s)
+{
+	struct cl_object o = {.kind = CL_INDEX, .id = f->next_id++};
+	struct cl_index *x = &o.u.index;
+	const struct cl_table *t;
+	struct str *names;
+
+	TRY(sql_find_table(f->arena, &f->env, &s->table, &t));
+	TRY(sql_bind_index(f->arena, &f->env, t, s, x, &names));
+	x->id = o.id;
+	x->name = str_c(s->name ? s->name
+				: arena_printf(f->arena, "%.*s_%.*s_idx",
+				      STR_FMT(t->name), STR_FMT(names[0])));
+	x->state = CL_INDEX_PUBLIC;
+	o.version = f->version + 1;
+	apply(f, &o);
+	return NULL;
+}
+
+static struct err *
+create(struct fixture *f, const struct sql_stmt *s, struct buf *b)
+{
+	/* The trees are kept: the catalog points into them. */
+	struct sql_stmt *keep;
+	size_t n;
+
+	TRY(sql_parse(f->arena, s->text, &keep, &n));
+	if (s->kind == SQL_STMT_CREATE_TABLE)
+		TRY(create_table(f, keep[0].u.create_table));
+	else
+		TRY(create_index(f, keep[0].u.create_index));
+	buf_printf(b, "%s\n", sql_tag(s));
+	return NULL;
+}
+
 /* What the gateway does with the columns that an open table does not know. */
 static void
 register_columns(struct fixture *f, const struct sql_prepared *p)
@@ -314,19 +351,11 @@ fixture_run_with(
 
 	buf_init(&b, a);
 	for (size_t i = 0; !e && i < n_stmts; i++) {
-		if (stmts[i].kind == SQL_STMT_CREATE_TABLE) {
-			/* The trees are kept: the catalog points into them. */
-			struct sql_stmt *keep;
-			size_t n_keep;
-
-			e = sql_parse(f->arena, stmts[i].text, &keep, &n_keep);
-			if (!e)
-				e = create_table(f, keep[0].u.create_table);
-			if (!e)
-				buf_str(&b, STR("CREATE TABLE\n"));
-		} else {
+		if (stmts[i].kind == SQL_STMT_CREATE_TABLE ||
+		    stmts[i].kind == SQL_STMT_CREATE_INDEX)
+			e = create(f, &stmts[i], &b);
+		else
 			e = run_query(f, a, &stmts[i], params, n, &b);
-		}
 	}
 	if (e)
 		put_err(&b, e);

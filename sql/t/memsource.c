@@ -1,5 +1,8 @@
 #include "sql/t/memsource.h"
 
+#include <stdlib.h>
+
+#include "expr/index.h"
 #include "expr/table.h"
 
 struct sql_scan {
@@ -39,21 +42,27 @@ memsource_rows(struct memsource *m, uint32_t table)
 	return table_of(m, table)->n;
 }
 
-/* The first row at or above the key. */
+/* The first of n rows at or above the key. */
 static size_t
-lower_bound(const struct mem_table *t, struct str key)
+bound(const struct mem_row *rows, size_t n, struct str key)
 {
-	size_t lo = 0, hi = t->n;
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (str_cmp(t->rows[mid].key, key) < 0)
+		if (str_cmp(rows[mid].key, key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	return lo;
+}
+
+static size_t
+lower_bound(const struct mem_table *t, struct str key)
+{
+	return bound(t->rows, t->n, key);
 }
 
 static struct mem_row *
@@ -63,6 +72,67 @@ find(const struct mem_table *t, struct str key)
 
 	return i < t->n && str_eq(t->rows[i].key, key) ? &t->rows[i] : NULL;
 }
+
+/* ---- indexes ---- */
+
+static int
+by_key(const void *x, const void *y)
+{
+	return str_cmp(
+	    ((const struct mem_row *)x)->key, ((const struct mem_row *)y)->key);
+}
+
+static void
+fill_index(struct mem_index *ix, const struct sql_scan_req *what,
+    const struct mem_table *t)
+{
+	struct arena *a = ix->arena;
+	struct ex_index *x;
+
+	arena_reset(a);
+	ix->changes = t->changes;
+	ix->rows = NEW_N(a, struct mem_row, t->n + 1);
+	ix->n = 0;
+	if (ex_index_open(a, what->table, what->index, &x))
+		UNREACHABLE();
+	for (size_t i = 0; i < t->n; i++) {
+		struct buf key;
+		bool in;
+
+		buf_init(&key, a);
+		if (ex_index_row_key(
+			a, x, t->rows[i].key, t->rows[i].value, &key, &in))
+			UNREACHABLE(); /* its writer was to refuse it */
+		if (in)
+			ix->rows[ix->n++] =
+			    (struct mem_row){.key = buf_view(&key),
+				.value = arena_str(a, t->rows[i].key)};
+	}
+	qsort(ix->rows, ix->n, sizeof *ix->rows, by_key);
+}
+
+static struct mem_index *
+index_of(
+    struct memsource *m, const struct sql_scan_req *what, struct mem_table *t)
+{
+	struct mem_index *ix = t->indexes;
+
+	while (ix && ix->id != what->index->id)
+		ix = ix->next;
+	if (!ix) {
+		ix = NEW(m->arena, struct mem_index);
+		ix->id = what->index->id;
+		ix->arena = arena_new(m->arena, "index");
+		ix->changes = UINT64_MAX;
+		ix->next = t->indexes;
+		t->indexes = ix;
+	}
+	if (ix->changes != t->changes)
+		fill_index(ix, what, t);
+	return ix;
+}
+
+/* ---- reading ---- */
 
 static struct err *
 read_row(struct arena *a, const struct sql_scan_req *what,
@@ -105,6 +175,7 @@ mem_scan_open(struct sql_source *s, struct arena *a,
 	m->last_ordered = what->ordered;
 	m->last_filtered = what->filter != NULL;
 	m->last_limit = what->limit;
+	m->last_index = what->index ? what->index->id : 0;
 	sc->m = m;
 	sc->req = *what;
 	sc->arena = a;
@@ -114,44 +185,57 @@ mem_scan_open(struct sql_source *s, struct arena *a,
 
 /* The row after (or before) the one returned last, within the bounds. */
 static const struct mem_row *
-advance(struct sql_scan *sc, const struct mem_table *t)
+advance(struct sql_scan *sc, const struct mem_row *rows, size_t n)
 {
 	const struct sql_scan_req *q = &sc->req;
 	size_t i;
 
 	if (q->reverse) {
-		i = sc->begun    ? lower_bound(t, sc->last)
-		    : q->end.len ? lower_bound(t, q->end)
-				 : t->n;
-		if (i == 0 || str_cmp(t->rows[i - 1].key, q->start) < 0)
+		i = sc->begun    ? bound(rows, n, sc->last)
+		    : q->end.len ? bound(rows, n, q->end)
+				 : n;
+		if (i == 0 || str_cmp(rows[i - 1].key, q->start) < 0)
 			return NULL;
-		return &t->rows[i - 1];
+		return &rows[i - 1];
 	}
-	i = lower_bound(t, sc->begun ? sc->last : q->start);
-	if (sc->begun && i < t->n && str_eq(t->rows[i].key, sc->last))
+	i = bound(rows, n, sc->begun ? sc->last : q->start);
+	if (sc->begun && i < n && str_eq(rows[i].key, sc->last))
 		i++;
-	if (i == t->n || (q->end.len && str_cmp(t->rows[i].key, q->end) >= 0))
+	if (i == n || (q->end.len && str_cmp(rows[i].key, q->end) >= 0))
 		return NULL;
-	return &t->rows[i];
+	return &rows[i];
+}
+
+/* By the index, if there is one; NULL at the end. */
+static const struct mem_row *
+next_row(struct sql_scan *sc)
+{
+	struct mem_table *t = table_of(sc->m, sc->req.table->id);
+	const struct mem_index *ix =
+	    sc->req.index ? index_of(sc->m, &sc->req, t) : NULL;
+	const struct mem_row *r =
+	    ix ? advance(sc, ix->rows, ix->n) : advance(sc, t->rows, t->n);
+
+	if (!r)
+		return NULL;
+	sc->last = arena_str(sc->arena, r->key);
+	sc->begun = true;
+	sc->m->rows_scanned++;
+	return ix ? find(t, r->value) : r;
 }
 
 static struct err *
 mem_scan_next(
     struct sql_scan *sc, struct arena *a, struct sql_row *row, bool *more)
 {
-	const struct mem_table *t = table_of(sc->m, sc->req.table->id);
-
 	*more = false;
 	for (;;) {
-		const struct mem_row *r = advance(sc, t);
+		const struct mem_row *r = next_row(sc);
 		struct ex_ctx ctx = {.arena = a, .env = &ex_env_default};
 		bool pass = true;
 
 		if (!r)
 			return NULL;
-		sc->last = arena_str(sc->arena, r->key);
-		sc->begun = true;
-		sc->m->rows_scanned++;
 		TRY(read_row(a, &sc->req, r, row));
 		ctx.row = row->vals;
 		ctx.n_row = sc->req.n_columns;
@@ -226,6 +310,7 @@ write_one(struct memsource *m, struct arena *a, struct sql_write *w)
 	struct mem_table *t = table_of(m, w->table->id);
 	struct mem_row *old = find(t, w->key);
 
+	t->changes++;
 	w->result = SQL_WRITE_DONE;
 	if (w->kind == SQL_INSERT && old) {
 		w->result = SQL_WRITE_EXISTS;
@@ -318,4 +403,5 @@ memsource_count_reset(struct memsource *m)
 	m->told = m->told_keys = m->told_ranges = m->told_all = 0;
 	m->last_ordered = m->last_filtered = false;
 	m->last_limit = 0;
+	m->last_index = 0;
 }

@@ -11,10 +11,22 @@ struct mem_row {
 	cl_stamp stamp;
 };
 
+/* What an index holds, made again when the table has changed. */
+struct mem_index {
+	uint32_t id;
+	uint64_t changes;     /* of the table, when it was made */
+	struct mem_row *rows; /* key: the index's; value: the row's key */
+	size_t n;
+	struct arena *arena;
+	struct mem_index *next;
+};
+
 struct mem_table {
 	uint32_t id;
 	struct mem_row *rows; /* by key */
 	size_t n, cap;
+	uint64_t changes;
+	struct mem_index *indexes;
 };
 
 struct memsource {
@@ -30,6 +42,7 @@ struct memsource {
 	size_t told, told_keys, told_ranges, told_all;
 	bool refuse; /* what it is told */
 	bool last_ordered, last_filtered;
+	uint32_t last_index; /* id; 0: the primary key */
 	uint64_t last_limit;
 	/* Runs once before the next write, with this set to NULL: a racing
 	 * writer. */

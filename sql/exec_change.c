@@ -1,5 +1,6 @@
 /* What INSERT, UPDATE and DELETE share: whole rows, their checks and errors,
  * and the rows kept for RETURNING. */
+#include "expr/index.h"
 #include "expr/table.h"
 #include "sql/exec_int.h"
 
@@ -217,6 +218,72 @@ sql_check_size(struct sql_exec *x, const struct cl_table *t,
 		return NULL;
 	buf_init(&row, scratch);
 	return ex_table_row(x->arena, t, vals, max, &row);
+}
+
+/* ---- indexes ---- */
+
+static struct err *
+open_indexes(
+    struct sql_exec *x, struct sql_indexes *ix, const struct cl_table *t)
+{
+	const struct cl_catalog *c = x->env->catalog;
+	const struct cl_index *index;
+	uint32_t n = 0;
+	size_t at = 0;
+
+	ix->open = true;
+	while (cl_index_each(c, t->id, &at))
+		n++;
+	if (!n)
+		return NULL;
+	ix->items = NEW_N(x->arena, struct ex_index *, n);
+	ix->scratch = arena_new(x->arena, "index keys");
+	at = 0;
+	/* One that is to be dropped holds nobody up any more. */
+	while ((index = cl_index_each(c, t->id, &at)))
+		if (index->state != CL_INDEX_FAILED)
+			TRY(ex_index_open(
+			    x->arena, t, index, &ix->items[ix->n++]));
+	return NULL;
+}
+
+struct err *
+sql_check_indexes(struct sql_exec *x, struct sql_indexes *ix,
+    const struct cl_table *t, const struct val *vals, struct str key)
+{
+	if (!ix->open)
+		TRY(open_indexes(x, ix, t));
+	for (uint32_t i = 0; i < ix->n; i++) {
+		struct buf out;
+		bool in;
+
+		arena_reset(ix->scratch);
+		buf_init(&out, ix->scratch);
+		TRY(ex_index_key(
+		    ix->scratch, ix->items[i], vals, key, &out, &in));
+	}
+	return NULL;
+}
+
+static bool
+is_set(const struct sql_change *ch, uint32_t id)
+{
+	for (uint32_t i = 0; i < ch->n_set; i++)
+		if (ch->table->columns[ch->set[i].index].id == id)
+			return true;
+	return false;
+}
+
+bool
+sql_index_is_set(const struct cl_index *index, const struct sql_change *ch)
+{
+	for (uint32_t i = 0; i < index->n_columns; i++)
+		if (is_set(ch, index->columns[i].column))
+			return true;
+	for (uint32_t i = 0; i < index->n_inputs; i++)
+		if (is_set(ch, index->inputs[i]))
+			return true;
+	return false;
 }
 
 /* ---- RETURNING ---- */

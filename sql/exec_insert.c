@@ -53,13 +53,15 @@ upsert_row(struct upsert *u, bool *wanted)
 	for (uint32_t i = 0; i < ch->n_set; i++)
 		TRY(ex_eval(&ctx, u->b->set[i], &u->next[ch->set[i].index]));
 	TRY(sql_check_not_null(x, ch->table, u->next));
-	if (!ch->key_set)
-		return NULL;
-	TRY(sql_row_key(x, ch->table, u->next, u->b->arena, &key));
-	if (!str_eq(key, u->w->key))
-		return sql_unsupported_at(x->arena, 0,
-		    "changes of the primary key in ON CONFLICT DO UPDATE");
-	return NULL;
+	if (ch->key_set) {
+		TRY(sql_row_key(x, ch->table, u->next, u->b->arena, &key));
+		if (!str_eq(key, u->w->key))
+			return sql_unsupported_at(x->arena, 0,
+			    "changes of the primary key in ON CONFLICT DO "
+			    "UPDATE");
+	}
+	return sql_check_indexes(
+	    x, &u->b->indexes, ch->table, u->next, u->w->key);
 }
 
 /* One attempt: *again when somebody else was in between. */
@@ -206,6 +208,7 @@ add_row(struct sql_batch *b, const struct val *given)
 	TRY(sql_row_key(b->x, b->table, vals, b->arena, &key));
 	if (map_get(b->keys, key))
 		return repeated(b, vals);
+	TRY(sql_check_indexes(b->x, &b->indexes, b->table, vals, key));
 	map_put(b->keys, key, b);
 	if (b->keys_arena == b->x->work)
 		TRY(sql_work_check(b->x));
@@ -348,6 +351,10 @@ struct insert {
 	struct sql_batch batch;
 	struct expr **defaults; /* of columns that the source does not give */
 	struct expr **values;
+	/* It reads the table it writes to: all rows come before the first is
+	 * written, or it would meet its own. */
+	bool spools;
+	struct sql_kept spool;
 	bool done;
 };
 
@@ -381,17 +388,63 @@ insert_row(struct insert *in, const struct val *src)
 }
 
 static struct err *
-insert_all(struct insert *in)
+spool_all(struct insert *in)
 {
+	struct sql_exec *x = in->node.x;
+	struct sql_kept *k = &in->spool;
 	struct val *row;
 
 	for (;;) {
 		TRY(sql_pull(in->node.left, &row));
 		if (!row)
+			return NULL;
+		k->rows =
+		    sql_more(x->work, k->rows, k->n, &k->cap, sizeof *k->rows);
+		k->rows[k->n++] = sql_row_copy(x->work, row, in->ch->n_targets);
+		TRY(sql_work_check(x));
+	}
+}
+
+static struct err *
+next_source(struct insert *in, struct val **row)
+{
+	struct sql_kept *k = &in->spool;
+
+	if (!in->spools)
+		return sql_pull(in->node.left, row);
+	*row = k->at < k->n ? k->rows[k->at++] : NULL;
+	return NULL;
+}
+
+static struct err *
+insert_all(struct insert *in)
+{
+	struct val *row;
+
+	if (in->spools)
+		TRY(spool_all(in));
+	for (;;) {
+		TRY(next_source(in, &row));
+		if (!row)
 			return sql_batch_flush(&in->batch);
 		TRY(insert_row(in, row));
 		TRY(sql_tick(in->node.x));
 	}
+}
+
+static bool
+reads_table(const struct sql_query *q, const struct cl_table *t)
+{
+	if (!q)
+		return false;
+	for (uint32_t i = 0; i < q->n_rels; i++) {
+		const struct sql_rel *r = q->rels[i];
+
+		if (r->table ? r->table->id == t->id
+			     : r->query && reads_table(r->query, t))
+			return true;
+	}
+	return reads_table(q->left, t) || reads_table(q->right, t);
 }
 
 static struct err *
@@ -440,6 +493,7 @@ sql_insert_node(
 	    insert_next);
 
 	in->ch = ch;
+	in->spools = reads_table(ch->query, ch->table);
 	in->node.changed = &in->batch.done;
 	sql_batch_init(&in->batch, x, ch);
 	fold_insert(in);

@@ -28,6 +28,10 @@ struct update {
 	size_t bytes;
 	uint64_t done;
 	struct sql_returning returning;
+	struct sql_indexes indexes;
+	/* A row that it changes might be met again further on: all are read
+	 * before the first is written. */
+	bool reads_first;
 	bool ran;
 };
 
@@ -50,12 +54,12 @@ set_row(struct update *u, struct victim *v)
 		TRY(ex_eval(&ctx, u->set[i], &v->next[ch->set[i].index]));
 	TRY(sql_check_not_null(x, u->table, v->next));
 	TRY(sql_check_size(x, u->table, v->next, u->arena, &size));
-	v->moves = false;
-	if (!ch->key_set)
-		return NULL;
-	TRY(sql_row_key(x, u->table, v->next, u->arena, &v->next_key));
+	v->next_key = v->key;
+	if (ch->key_set)
+		TRY(sql_row_key(x, u->table, v->next, u->arena, &v->next_key));
 	v->moves = !str_eq(v->next_key, v->key);
-	return NULL;
+	return sql_check_indexes(
+	    x, &u->indexes, u->table, v->next, v->next_key);
 }
 
 static struct sql_write
@@ -216,9 +220,7 @@ add(struct update *u, const struct val *row)
 	*v = (struct victim){.key = arena_str(u->arena, at->key),
 	    .stamp = at->stamp,
 	    .old = sql_row_copy(u->arena, row, u->table->n_columns)};
-	/* A row that moves might be met again further on, so then all are
-	 * read before the first is written. */
-	if (u->ch->key_set)
+	if (u->reads_first)
 		return sql_work_check(u->node.x);
 	if (u->n == SQL_WRITE_BATCH || arena_bytes(u->arena) > SQL_WRITE_BYTES)
 		return flush(u);
@@ -275,12 +277,12 @@ sql_update_node(struct sql_exec *x, const struct sql_change *ch, bool is_delete,
 		is_delete ? "Delete" : "Update", STR_FMT(ch->table->name)),
 	    update_next);
 	struct sql_conjs conjs = {0};
+	const struct cl_index *index;
 
 	u->ch = ch;
 	u->table = ch->table;
 	u->is_delete = is_delete;
 	u->node.changed = &u->done;
-	u->arena = arena_new(ch->key_set ? x->work : x->arena, "batch");
 	if (ch->query->where) {
 		u->where = sql_fold(x, ch->query->where);
 		sql_split_and(x, ch->query, u->where, &conjs);
@@ -290,6 +292,10 @@ sql_update_node(struct sql_exec *x, const struct sql_change *ch, bool is_delete,
 	for (uint32_t i = 0; i < ch->n_set; i++)
 		u->set[i] = sql_fold(x, ch->set[i].expr);
 	*out = &u->node;
-	return sql_scan_node(x, ch->query, ch->query->rels[0], &conjs,
-	    null_row(x, ch->table), &u->node.left);
+	TRY(sql_scan_node(x, ch->query, ch->query->rels[0], &conjs,
+	    null_row(x, ch->table), &u->node.left));
+	index = sql_scan_index(u->node.left);
+	u->reads_first = ch->key_set || (index && sql_index_is_set(index, ch));
+	u->arena = arena_new(u->reads_first ? x->work : x->arena, "batch");
+	return NULL;
 }

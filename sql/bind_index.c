@@ -178,9 +178,8 @@ name_of(struct indexing *x, const struct sql_index_elem *el, uint32_t i)
 	for (uint32_t k = 0, n = 1; k < i; k++) {
 		if (!str_eq(x->names[k], out))
 			continue;
-		out =
-		    str_c(arena_printf(x->b.arena, "%.*s%u",
-			(int)strnlen(name, 63), name, n++));
+		out = str_c(arena_printf(
+		    x->b.arena, "%.*s%u", (int)strnlen(name, 63), name, n++));
 		k = UINT32_MAX; /* from the first */
 	}
 	return out;
@@ -244,8 +243,8 @@ put_column(
 	if (c->desc)
 		buf_str(b, STR(" DESC"));
 	if (c->nulls_first != c->desc)
-		buf_str(b, c->nulls_first ? STR(" NULLS FIRST")
-					  : STR(" NULLS LAST"));
+		buf_str(b,
+		    c->nulls_first ? STR(" NULLS FIRST") : STR(" NULLS LAST"));
 }
 
 struct str

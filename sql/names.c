@@ -122,9 +122,8 @@ sql_find_relation(struct arena *a, const struct sql_env *env,
 static struct err *
 is_index(struct arena *a, const struct sql_name *n)
 {
-	return err_at(err_detail(ERR(a, ERRCODE_WRONG_OBJECT_TYPE,
-				     "cannot open relation \"%s\"", n->name),
-			  "This operation is not supported for indexes."),
+	return err_at(
+	    ERR(a, ERRCODE_WRONG_OBJECT_TYPE, "\"%s\" is an index", n->name),
 	    n->position);
 }
 

@@ -1,8 +1,8 @@
 /* Which key to reach a table's rows by: the primary key or an index.
  *
  * There are no statistics: the access that pins most leading columns wins, then
- * one with a range; an index that leaves rows out goes before one that does not,
- * and the primary key, which needs no second look-up, before an index. */
+ * one with a range; an index that leaves rows out goes before one that does
+ * not, and the primary key, which needs no second look-up, before an index. */
 #include "sql/plan_int.h"
 
 static void

@@ -74,5 +74,4 @@ uint32_t sql_key_rank(const struct sql_key *k);
 uint32_t sql_key_pinned(const struct sql_key *k);
 void sql_key_reach(struct sql_key *k, struct sql_reach *out);
 
-
 #endif

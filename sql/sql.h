@@ -111,7 +111,7 @@ struct err *sql_find_table(struct arena *a, const struct sql_env *env,
 /* The same for what is to be changed: 42809 for a sequence. */
 struct err *sql_find_target(struct arena *a, const struct sql_env *env,
     const struct sql_name *name, const struct cl_table **out);
-/* A table or a sequence. */
+/* A table, a sequence or an index. */
 struct err *sql_find_relation(struct arena *a, const struct sql_env *env,
     const struct sql_name *name, const struct cl_object **out);
 /* A name as nextval() and regclass read it: a.b, "A".b; 42602. */

@@ -88,9 +88,8 @@ null_is_found_where_it_stands_and_compares_with_nothing(void)
 		struct fixture f;
 
 		setup(&f);
-		fixture_run(&f,
-		    arena_printf(
-			f.arena, "CREATE INDEX i ON t (a %s)", orders[i]));
+		fixture_run(&f, arena_printf(f.arena,
+				    "CREATE INDEX i ON t (a %s)", orders[i]));
 		CHECK_STR(run(&f, "SELECT count(*) FROM t WHERE a IS NULL"),
 		    "|142\nSELECT 1\n");
 		CHECK(f.mem.rows_scanned == 142);
@@ -117,8 +116,8 @@ the_access_that_pins_most_wins(void)
 	    "Scan using ib on t"));
 	CHECK(plan_has(
 	    &f, "SELECT * FROM t WHERE a = 1 AND b > ''", "using ia on t"));
-	CHECK(plan_has(&f, "SELECT * FROM t WHERE a = 1 AND id = 5",
-	    "using t_pkey on t"));
+	CHECK(plan_has(
+	    &f, "SELECT * FROM t WHERE a = 1 AND id = 5", "using t_pkey on t"));
 	CHECK(plan_has(
 	    &f, "SELECT * FROM t WHERE a = 1 AND id > 5", "using ia on t"));
 	CHECK(plan_has(
@@ -182,8 +181,7 @@ an_index_gives_order(void)
 
 	setup(&f);
 	fixture_run(&f, "CREATE INDEX i ON t (a DESC, c)");
-	CHECK_STR(
-	    run(&f, "SELECT id, a FROM t ORDER BY a DESC, c, id LIMIT 2"),
+	CHECK_STR(run(&f, "SELECT id, a FROM t ORDER BY a DESC, c, id LIMIT 2"),
 	    "|210|NULL\n|420|NULL\nSELECT 2\n");
 	CHECK(f.mem.rows_scanned == 2 && f.mem.last_index &&
 	      f.mem.last_limit == 2 && f.mem.last_ordered);
@@ -238,10 +236,10 @@ no_row_is_changed_twice(void)
 	setup(&f);
 	fixture_run(&f, "CREATE TABLE u (id int PRIMARY KEY, n int)");
 	fixture_run(&f, "CREATE INDEX i ON u (n)");
-	fixture_run(&f,
-	    "INSERT INTO u SELECT g, g FROM generate_series(1, 5000) g");
-	CHECK_STR(run(&f, "UPDATE u SET n = n + 1 WHERE n > 0"),
-	    "UPDATE 5000\n");
+	fixture_run(
+	    &f, "INSERT INTO u SELECT g, g FROM generate_series(1, 5000) g");
+	CHECK_STR(
+	    run(&f, "UPDATE u SET n = n + 1 WHERE n > 0"), "UPDATE 5000\n");
 	CHECK(f.mem.last_index);
 	CHECK_STR(run(&f, "SELECT sum(n) FROM u"), "|12507500\nSELECT 1\n");
 	CHECK_STR(run(&f, "DELETE FROM u WHERE n <= 4001"), "DELETE 4000\n");
@@ -288,8 +286,7 @@ what_cannot_be_an_index_is_said_as_postgresql_says_it(void)
 	    {"CREATE INDEX ON t (a text_ops)", NULL},
 	    {"CREATE INDEX ON t (b COLLATE \"en_US\")", NULL},
 	    {"SELECT * FROM t_a_idx",
-		"ERROR 42809 15 cannot open relation \"t_a_idx\"\nDETAIL This "
-		"operation is not supported for indexes.\n"},
+		"ERROR 42809 15 \"t_a_idx\" is an index\n"},
 	};
 	struct fixture f;
 
@@ -317,9 +314,9 @@ pick(const char *const *items, uint32_t n)
 #define PICK(items) pick(items, sizeof(items) / sizeof *(items))
 
 static const char *const conditions[] = {"a = %u", "a < %u", "a >= %u",
-    "a > %u.5", "a IN (%u, 3, NULL)", "a IS NULL", "a IS NOT NULL",
-    "b = 'S%u'", "b < 'S%u'", "b >= 'S%u'", "b IS NULL", "c = %u",
-    "c <= %u.25", "c > %u", "lower(b) = 's%u'", "a + 1 > %u",
+    "a > %u.5", "a IN (%u, 3, NULL)", "a IS NULL", "a IS NOT NULL", "b = 'S%u'",
+    "b < 'S%u'", "b >= 'S%u'", "b IS NULL", "c = %u", "c <= %u.25", "c > %u",
+    "lower(b) = 's%u'", "a + 1 > %u",
     "d >= timestamp '2024-01-01' + %u * interval '1 hour'",
     "d = timestamp '2024-01-01' + %u * interval '1 hour'", "ok", "NOT ok",
     "ok IS TRUE", "id > %u", "id = %u", "(a = %u OR b IS NULL)", "a = NULL"};
@@ -502,10 +499,10 @@ open_setup(struct fixture *f)
 	fixture_init(f);
 	fixture_run(f, "CREATE TABLE o (PRIMARY KEY (id))");
 	for (unsigned i = 0; i < 60; i++)
-		fixture_run(f,
-		    arena_printf(f->arena,
-			"INSERT INTO o (id, n, v) VALUES (%u, %u, %s)", i,
-			i % 10, values[i % 14]));
+		fixture_run(
+		    f, arena_printf(f->arena,
+			   "INSERT INTO o (id, n, v) VALUES (%u, %u, %s)", i,
+			   i % 10, values[i % 14]));
 }
 
 static void
@@ -527,8 +524,7 @@ an_open_table_is_probed_for_every_form_of_a_value(void)
 		    "SELECT id, n, v FROM o WHERE %s ORDER BY id", conds[i]);
 
 		CHECK(same(&plain, &indexed, sql, true));
-		CHECK((indexed.mem.last_index != 0 ||
-			  indexed.mem.scans == 0) ==
+		CHECK((indexed.mem.last_index != 0 || indexed.mem.scans == 0) ==
 		      (strchr(conds[i], '>') == NULL));
 	}
 	CHECK(strstr(fixture_run(&indexed, "CREATE INDEX ON o (w)"),

@@ -158,6 +158,7 @@ drop_tables_of(struct gw_change *ch, uint32_t schema, bool cascade)
 		if (!cascade)
 			return schema_in_use(
 			    ch, s->u.schema.name, "table", o->u.table.name);
+		gw_drop_indexes(ch, o->id);
 		cl_ddl_drop(ch->ddl, CL_TABLE, o->id);
 	}
 	at = 0;
@@ -219,6 +220,8 @@ drop_one(struct gw_change *ch, const struct gw_drop *d, uint32_t i)
 		TRY(drop_tables_of(ch, d->ids[i], d->cascade));
 	if (d->kind == CL_DATABASE)
 		TRY(drop_schemas_of(ch, d->ids[i]));
+	if (d->kind == CL_TABLE)
+		gw_drop_indexes(ch, d->ids[i]);
 	if (d->kind == CL_ROLE) {
 		owns = owned_by(ch, d->ids[i]);
 		if (owns)

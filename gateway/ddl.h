@@ -54,10 +54,10 @@ struct err *gw_ddl_create_table(struct gw_stmt *s, struct arena *a,
  * or left out with if_exists. A schema, role or sequence that others depend on
  * is 2BP01; with cascade a schema goes with its tables, and columns lose a
  * default that draws from a sequence that goes. A database goes with all that
- * is in it, a table with the sequences it owns. */
+ * is in it, a table with its indexes and the sequences it owns. */
 struct gw_drop {
-	enum cl_kind kind; /* CL_TABLE, CL_SEQUENCE, CL_SCHEMA, CL_DATABASE,
-			    * CL_ROLE */
+	enum cl_kind kind; /* CL_TABLE, CL_INDEX, CL_SEQUENCE, CL_SCHEMA,
+			    * CL_DATABASE, CL_ROLE */
 	const uint32_t *ids;
 	const struct str *names; /* for messages, one per id */
 	uint32_t n;
@@ -86,6 +86,23 @@ struct gw_sequence_change {
  * fit. */
 struct err *gw_ddl_alter_sequence(struct gw_stmt *s, struct arena *a,
     const struct gw_sequence_change *change);
+
+/* schema, table, columns, inputs and predicate of `index` are looked at. */
+struct gw_index_def {
+	const struct cl_index *index;
+	struct str name;         /* empty: to be chosen, ... */
+	const struct str *parts; /* ... of these, one per column */
+	bool if_not_exists;
+};
+/* Ends once every member has filled it in. 42P07 when the name is taken
+ * (*created false with if_not_exists), 42P01 when the table is gone; what a row
+ * without a key fails with, and then the index is gone. 57014: it stays, and is
+ * still being built. */
+struct err *gw_ddl_create_index(struct gw_stmt *s, struct arena *a,
+    const struct gw_index_def *def, bool *created);
+/* 42P01 when it is gone, 42P07 for the new name. */
+struct err *gw_ddl_rename_index(
+    struct gw_stmt *s, struct arena *a, uint32_t id, struct str name);
 
 /* Open tables: the columns of a statement that is about to write. A column seen
  * with another type becomes a mixed one. Nothing happens for what the catalog

@@ -1,10 +1,6 @@
 /* Sequences: making and changing them, and what goes with them. */
 #include "gateway/ddl_int.h"
 
-#include <stdio.h>
-
-#define NAME_MAX_LEN 63
-
 /* ---- names ---- */
 
 /* table_column_seq, the longer part cut until it fits, never inside a
@@ -13,7 +9,7 @@ static struct str
 object_name(
     struct arena *a, struct str table, struct str column, const char *label)
 {
-	size_t most = NAME_MAX_LEN - strlen(label) - 2;
+	size_t most = GW_NAME_MAX - strlen(label) - 2;
 
 	while (table.len + column.len > most) {
 		struct str *cut = table.len > column.len ? &table : &column;
@@ -28,17 +24,17 @@ object_name(
 
 struct str
 gw_relation_name(struct gw_change *ch, uint32_t schema, struct str table,
-    struct str column, const struct map *taken)
+    struct str column, const char *label, const struct map *taken)
 {
-	char label[16] = "seq";
+	const char *numbered = label;
 	struct str name;
 
 	for (unsigned i = 1;; i++) {
-		name = object_name(ch->own, table, column, label);
+		name = object_name(ch->own, table, column, numbered);
 		if (!cl_find_relation(ch->catalog, schema, name) &&
-		    !map_get(taken, name))
+		    !(taken && map_get(taken, name)))
 			return name;
-		(void)snprintf(label, sizeof label, "seq%u", i);
+		numbered = arena_printf(ch->own, "%s%u", label, i);
 	}
 }
 

@@ -194,8 +194,8 @@ table_sequences(
 		o.u.sequence.owner = t->owner;
 		o.u.sequence.table = t->id;
 		o.u.sequence.column = col->id;
-		o.u.sequence.name =
-		    gw_relation_name(ch, t->schema, t->name, col->name, taken);
+		o.u.sequence.name = gw_relation_name(
+		    ch, t->schema, t->name, col->name, "seq", taken);
 		map_put(taken, o.u.sequence.name, col);
 		col->default_sql = str_c(sql_default_sequence(ch->own, o.id));
 		cl_ddl_create(ch->ddl, &o);

@@ -264,6 +264,8 @@ struct err *gw_util_table(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_object(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_role(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_sequence(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_index(struct gw_session *s, struct gw_portal *p);
+struct err *gw_util_rename_index(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_rename(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_set(struct gw_session *s, struct gw_portal *p);
 struct err *gw_util_show(struct gw_session *s, struct gw_portal *p);

@@ -63,9 +63,7 @@ gw_session_relation_id(
 static void
 relation_of(const struct cl_object *o, uint32_t *schema, struct str *name)
 {
-	*schema =
-	    o->kind == CL_TABLE ? o->u.table.schema : o->u.sequence.schema;
-	*name = o->kind == CL_TABLE ? o->u.table.name : o->u.sequence.name;
+	(void)cl_object_name(o, schema, name);
 }
 
 static const struct cl_object *
@@ -73,7 +71,9 @@ relation_by_id(const struct cl_catalog *c, uint32_t id)
 {
 	const struct cl_object *o = cl_find(c, CL_TABLE, id);
 
-	return o ? o : cl_find(c, CL_SEQUENCE, id);
+	if (!o)
+		o = cl_find(c, CL_SEQUENCE, id);
+	return o ? o : cl_find(c, CL_INDEX, id);
 }
 
 static struct str

@@ -66,7 +66,7 @@ typedef struct err *handler(struct gw_session *s, struct gw_portal *p);
 
 static handler *const handlers[] = {
     [SQL_STMT_CREATE_TABLE] = gw_util_table,
-    [SQL_STMT_CREATE_INDEX] = not_yet,
+    [SQL_STMT_CREATE_INDEX] = gw_util_index,
     [SQL_STMT_CREATE_DATABASE] = gw_util_object,
     [SQL_STMT_CREATE_SCHEMA] = gw_util_object,
     [SQL_STMT_CREATE_ROLE] = gw_util_role,

@@ -26,7 +26,8 @@ static const struct sql_column_out tables_columns[] = {T("name"), T("schema"),
     T("primary_key"), I("replication"), T("nodes"), T("distribute_by"),
     I("copies"), I("rows"), I("bytes"), B("transition")};
 static const struct sql_column_out indexes_columns[] = {T("name"), T("table"),
-    T("schema"), T("columns"), B("unique"), B("primary")};
+    T("schema"), T("columns"), B("unique"), B("primary"), T("state"),
+    T("predicate"), T("failure")};
 static const struct sql_column_out databases_columns[] = {
     T("name"), T("owner")};
 static const struct sql_column_out cluster_columns[] = {I("id"), T("alias"),
@@ -182,6 +183,51 @@ list_tables(struct gw_session *s, struct gw_portal *p)
 	return NULL;
 }
 
+static struct val *
+index_row(struct gw_portal *p, const struct cl_table *t, struct str name)
+{
+	const struct cl_object *schema =
+	    cl_find(p->env.catalog, CL_SCHEMA, t->schema);
+	struct val *v = gw_rows_add(p->rows);
+
+	v[0] = text(p, name);
+	v[1] = text(p, t->name);
+	v[2] = text(p, schema ? schema->u.schema.name : STR_NONE);
+	v[4] = v[5] = val_bool(false);
+	v[6] = text(p, STR("public"));
+	v[7] = v[8] = val_null(EX_TEXT);
+	return v;
+}
+
+static void
+primary_row(struct gw_portal *p, const struct cl_table *t)
+{
+	struct val names = key_names(p, t, t->n_pkey), *v;
+
+	if (names.null)
+		return;
+	v = index_row(p, t, t->pkey_name);
+	v[3] = names;
+	v[4] = v[5] = val_bool(true);
+}
+
+static void
+secondary_row(
+    struct gw_portal *p, const struct cl_table *t, const struct cl_index *x)
+{
+	struct val *v = index_row(p, t, x->name);
+
+	v[3] = text(p, sql_index_columns(p->arena, t, x));
+	if (x->state == CL_INDEX_BUILDING)
+		v[6] = text(p, STR("building"));
+	if (x->state == CL_INDEX_FAILED)
+		v[6] = text(p, STR("failed"));
+	if (x->where_sql.len)
+		v[7] = text(p, x->where_sql);
+	if (x->failure.len)
+		v[8] = text(p, x->failure);
+}
+
 static void
 list_indexes(struct gw_session *s, struct gw_portal *p)
 {
@@ -190,18 +236,14 @@ list_indexes(struct gw_session *s, struct gw_portal *p)
 
 	while ((o = cl_each(p->env.catalog, CL_TABLE, &at))) {
 		const struct cl_table *t = &o->u.table;
-		struct val names = key_names(p, t, t->n_pkey), *v;
-		const struct cl_object *schema =
-		    cl_find(p->env.catalog, CL_SCHEMA, t->schema);
+		const struct cl_index *x;
+		size_t k = 0;
 
-		if (t->database != s->database || names.null)
+		if (t->database != s->database)
 			continue;
-		v = gw_rows_add(p->rows);
-		v[0] = text(p, t->pkey_name);
-		v[1] = text(p, t->name);
-		v[2] = text(p, schema ? schema->u.schema.name : STR_NONE);
-		v[3] = names;
-		v[4] = v[5] = val_bool(true);
+		primary_row(p, t);
+		while ((x = cl_index_each(p->env.catalog, t->id, &k)))
+			secondary_row(p, t, x);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* CREATE DATABASE and SCHEMA; DROP of tables, schemas, databases and roles. */
+/* CREATE DATABASE and SCHEMA; DROP of tables, indexes, sequences, schemas,
+ * databases and roles. */
 #include "gateway/access.h"
 #include "gateway/ddl.h"
 #include "gateway/session_int.h"
@@ -78,7 +79,26 @@ struct dropping {
 	const struct sql_drop *d;
 };
 
-/* A table or a sequence, each to be dropped as what it is. */
+static const struct kind_words {
+	enum cl_kind kind;
+	const char *article, *name;
+} kind_words[] = {
+    {CL_TABLE, "a", "TABLE"},
+    {CL_SEQUENCE, "a", "SEQUENCE"},
+    {CL_INDEX, "an", "INDEX"},
+};
+
+static const struct kind_words *
+words_of(enum cl_kind kind)
+{
+	const struct kind_words *w = kind_words;
+
+	while (w->kind != kind)
+		w++;
+	return w;
+}
+
+/* A table, a sequence or an index, each to be dropped as what it is. */
 static struct err *
 look_up_relation(struct dropping *x, const struct sql_name *n,
     enum cl_kind kind, uint32_t *id)
@@ -90,14 +110,16 @@ look_up_relation(struct dropping *x, const struct sql_name *n,
 	if (e && err_is(e, ERRCODE_WRONG_OBJECT_TYPE))
 		return e;
 	if (e)
-		return ERR(a, ERRCODE_UNDEFINED_TABLE,
+		return ERR(a,
+		    kind == CL_INDEX ? ERRCODE_UNDEFINED_OBJECT
+				     : ERRCODE_UNDEFINED_TABLE,
 		    "%s \"%s\" does not exist", cl_kind_name(kind), n->name);
 	if (o->kind != kind)
 		return err_hint(
-		    ERR(a, ERRCODE_WRONG_OBJECT_TYPE, "\"%s\" is not a %s",
-			n->name, cl_kind_name(kind)),
-		    kind == CL_TABLE ? "Use DROP SEQUENCE to remove a sequence."
-				     : "Use DROP TABLE to remove a table.");
+		    ERR(a, ERRCODE_WRONG_OBJECT_TYPE, "\"%s\" is not %s %s",
+			n->name, words_of(kind)->article, cl_kind_name(kind)),
+		    "Use DROP %s to remove %s %s.", words_of(o->kind)->name,
+		    words_of(o->kind)->article, cl_kind_name(o->kind));
 	*id = o->id;
 	return NULL;
 }
@@ -117,7 +139,10 @@ look_up(struct dropping *x, const struct sql_name *n, enum cl_kind *kind,
 	switch (x->d->object) {
 	case SQL_OBJ_TABLE:
 	case SQL_OBJ_SEQUENCE:
-		*kind = x->d->object == SQL_OBJ_TABLE ? CL_TABLE : CL_SEQUENCE;
+	case SQL_OBJ_INDEX:
+		*kind = x->d->object == SQL_OBJ_TABLE      ? CL_TABLE
+			: x->d->object == SQL_OBJ_SEQUENCE ? CL_SEQUENCE
+							   : CL_INDEX;
 		return look_up_relation(x, n, *kind, id);
 	case SQL_OBJ_SCHEMA:
 		*kind = CL_SCHEMA;
@@ -152,11 +177,16 @@ must_own(struct dropping *x, enum cl_kind kind, uint32_t id)
 	const struct gw_stmt *s = &x->p->stmt;
 	const struct cl_object *o = cl_find(x->p->env.catalog, kind, id);
 	const struct cl_object *db;
+	const struct cl_table *t;
 
 	switch (o ? kind : CL_KIND_MAX) {
 	case CL_TABLE:
 		return gw_must_own(
 		    s, x->p->arena, o->u.table.owner, "table", o->u.table.name);
+	case CL_INDEX:
+		t = cl_catalog_table(x->p->env.catalog, o->u.index.table);
+		return gw_must_own(
+		    s, x->p->arena, t ? t->owner : 0, "index", o->u.index.name);
 	case CL_SEQUENCE:
 		return gw_must_own(s, x->p->arena, o->u.sequence.owner,
 		    "sequence", o->u.sequence.name);
@@ -193,6 +223,27 @@ check_drop(struct dropping *x, enum cl_kind kind, uint32_t id)
 	return NULL;
 }
 
+static struct err *
+check_concurrently(struct dropping *x)
+{
+	struct arena *a = x->p->arena;
+
+	if (!x->d->concurrently)
+		return NULL;
+	if (x->d->names.n > 1)
+		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "DROP INDEX CONCURRENTLY does not support dropping "
+		    "multiple objects");
+	if (x->d->cascade)
+		return ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
+		    "DROP INDEX CONCURRENTLY does not support CASCADE");
+	if (x->s->txn != GW_TXN_IDLE)
+		return ERR(a, ERRCODE_ACTIVE_SQL_TRANSACTION,
+		    "DROP INDEX CONCURRENTLY cannot run inside a transaction "
+		    "block");
+	return NULL;
+}
+
 /* All names are looked up before anything is dropped, as in PostgreSQL. */
 static struct err *
 drop(struct gw_session *s, struct gw_portal *p)
@@ -209,6 +260,7 @@ drop(struct gw_session *s, struct gw_portal *p)
 	    .cascade = x.d->cascade,
 	    .notice = &cascaded};
 
+	TRY(check_concurrently(&x));
 	for (uint32_t i = 0; i < names->n; i++) {
 		uint32_t id;
 		struct err *e = look_up(&x, &names->items[i], &what.kind, &id);

@@ -39,9 +39,10 @@ find_owner(struct gw_portal *p, const struct gw_seq_options *o,
 	if (rel->kind != CL_TABLE)
 		return err_detail(
 		    ERR(a, ERRCODE_WRONG_OBJECT_TYPE,
-			"sequence cannot be owned by relation \"%.*s\"",
-			STR_FMT(rel->u.sequence.name)),
-		    "This operation is not supported for sequences.");
+			"sequence cannot be owned by relation \"%s\"",
+			o->table.name),
+		    "This operation is not supported for %s.",
+		    rel->kind == CL_INDEX ? "indexes" : "sequences");
 	t = &rel->u.table;
 	if (t->owner != q->owner)
 		return ERR(a, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -216,6 +217,8 @@ gw_util_rename(struct gw_session *s, struct gw_portal *p)
 	struct gw_sequence_change c = {.rename = str_c(r->to)};
 	const struct cl_sequence *q;
 
+	if (r->object == SQL_OBJ_INDEX)
+		return gw_util_rename_index(s, p);
 	if (r->object != SQL_OBJ_SEQUENCE)
 		return ERR(p->arena, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "%s is not supported yet", sql_tag(p->st->stmt));

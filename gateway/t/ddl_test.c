@@ -1,5 +1,6 @@
-#include "gateway/ddl.h"
+#include "gateway/ddl_int.h"
 
+#include "base/fiber.h"
 #include "gateway/t/bench_world.h"
 #include "regress/lib/cu.h"
 
@@ -357,6 +358,225 @@ roles_are_made_changed_and_dropped(void)
 	bench_run(1, NULL, role_body);
 }
 
+/* ---- indexes ---- */
+
+/* Plays the members: an index that is being built becomes public, or fails. */
+struct members {
+	struct bench *b;
+	struct arena *arena;
+	struct gw_ops ops;
+	struct gw_stmt stmt;
+	const char *failure; /* NULL: none */
+	uint32_t n;          /* so many indexes */
+	bool done;
+};
+
+static struct err *
+decide_state(struct gw_change *ch, void *arg)
+{
+	struct members *m = arg;
+	const struct cl_object *o;
+	struct cl_object next;
+	size_t at = 0;
+
+	ch->nothing = true;
+	while ((o = cl_each(ch->catalog, CL_INDEX, &at))) {
+		if (o->u.index.state != CL_INDEX_BUILDING)
+			continue;
+		next = *o;
+		next.u.index.state =
+		    m->failure ? CL_INDEX_FAILED : CL_INDEX_PUBLIC;
+		if (m->failure)
+			next.u.index.failure = str_c(m->failure);
+		cl_ddl_replace(ch->ddl, &next);
+		ch->nothing = false;
+	}
+	return NULL;
+}
+
+static bool
+is_building(struct bench *b)
+{
+	const struct cl_object *o;
+	size_t at = 0;
+
+	while ((o = cl_each(now(b), CL_INDEX, &at)))
+		if (o->u.index.state == CL_INDEX_BUILDING)
+			return true;
+	return false;
+}
+
+static void
+members_fiber(void *arg)
+{
+	struct members *m = arg;
+	struct gw_catalog *c = m->b->worker->catalog;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		while (!is_building(m->b))
+			(void)gw_catalog_wait(c, gw_catalog_version(c) + 1,
+			    world_mono_us(m->b->world) + 1000000);
+		m->stmt = (struct gw_stmt){.row_max = 54000};
+		gw_stmt_begin(
+		    &m->stmt, m->b->worker, &m->ops, now(m->b), 3000000);
+		CHECK(!gw_change_run(&m->stmt, m->arena, decide_state, m));
+	}
+	m->done = true;
+}
+
+static void
+members_start(
+    struct members *m, struct bench *b, const char *failure, uint32_t n)
+{
+	*m = (struct members){
+	    .b = b, .arena = b->arena, .failure = failure, .n = n};
+	gw_ops_init(&m->ops, b->worker);
+	(void)fiber_spawn(
+	    b->world, "members", FIBER_STACK_GATEWAY, members_fiber, m);
+}
+
+static void
+members_end(struct members *m)
+{
+	while (!m->done)
+		fiber_yield(m->b->world);
+}
+
+static struct err *
+create_index(
+    struct bench *b, const struct cl_table *t, const char *name, bool *created)
+{
+	static const struct cl_index_column column = {
+	    .column = 2, .type = EX_TEXT};
+	static const struct str part = {"v", 1};
+	struct cl_index index = {.table = t->id,
+	    .schema = t->schema,
+	    .n_columns = 1,
+	    .columns = &column};
+	struct gw_index_def def = {
+	    .index = &index, .name = str_c(name), .parts = &part};
+
+	return gw_ddl_create_index(&b->stmt, b->arena, &def, created);
+}
+
+static const struct cl_index *
+index_named(struct bench *b, const char *name)
+{
+	const struct cl_object *o =
+	    cl_find_name(now(b), CL_INDEX, CL_SCHEMA_PUBLIC, str_c(name));
+
+	return o && o->kind == CL_INDEX ? &o->u.index : NULL;
+}
+
+static void
+named_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	const struct cl_index *x;
+	struct members m;
+	bool created;
+
+	members_start(&m, b, NULL, 2);
+	bench_stmt(b, 3000000);
+	CHECK(!create_index(b, t, "", &created));
+	CHECK(!create_index(b, t, "", &created) && created);
+	members_end(&m);
+	x = index_named(b, "t_v_idx");
+	CHECK(x && x->state == CL_INDEX_PUBLIC && x->version == t->version + 1);
+	x = index_named(b, "t_v_idx1");
+	CHECK(x && x->version == t->version + 2);
+	t = cl_catalog_table(now(b), t->id);
+	CHECK(t && x && t->version == x->version);
+}
+
+static void
+index_body(struct bench *b)
+{
+	const struct cl_table *t;
+	const struct cl_index *x;
+	struct err *e;
+	bool created;
+
+	named_body(b);
+	t = table_named(b, STR("t"));
+	x = index_named(b, "t_v_idx1");
+	if (!t || !x) {
+		CHECK(false);
+		return;
+	}
+	bench_stmt(b, 3000000);
+	e = create_index(b, t, "t_v_idx", &created);
+	CHECK(e && err_is(e, ERRCODE_DUPLICATE_TABLE) && !created);
+	e = create_index(b, t, "t_pkey", &created);
+	CHECK(e && err_is(e, ERRCODE_DUPLICATE_TABLE));
+	e = gw_ddl_rename_index(&b->stmt, b->arena, x->id, STR("t"));
+	CHECK(e && err_is(e, ERRCODE_DUPLICATE_TABLE));
+	CHECK(!gw_ddl_rename_index(&b->stmt, b->arena, x->id, STR("other")));
+	CHECK(index_named(b, "other") && !index_named(b, "t_v_idx1"));
+	CHECK(!drop(b, CL_INDEX, x->id, false));
+	CHECK(!index_named(b, "other"));
+	CHECK(!drop(b, CL_TABLE, t->id, false));
+	CHECK(!index_named(b, "t_v_idx"));
+}
+
+static void
+an_index_is_public_when_its_statement_ends(void)
+{
+	bench_run(3, NULL, index_body);
+}
+
+static void
+failing_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct members m;
+	struct err *e;
+	bool created;
+
+	members_start(&m, b, "22012 division by zero", 1);
+	bench_stmt(b, 3000000);
+	e = create_index(b, t, "i", &created);
+	members_end(&m);
+	CHECK(e && err_is(e, ERRCODE_DIVISION_BY_ZERO) &&
+	      strcmp(e->message, "division by zero") == 0);
+	CHECK(!index_named(b, "i"));
+	members_start(&m, b, "a row has no key", 1);
+	e = create_index(b, t, "i", &created);
+	members_end(&m);
+	CHECK(e && err_is(e, ERRCODE_DATA_EXCEPTION) &&
+	      strcmp(e->message, "a row has no key") == 0);
+	CHECK(!index_named(b, "i"));
+}
+
+static void
+an_index_that_cannot_be_built_goes_with_its_statement(void)
+{
+	bench_run(1, NULL, failing_body);
+}
+
+static void
+unfinished_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	const struct cl_index *x;
+	struct err *e;
+	bool created;
+
+	bench_stmt(b, 300000);
+	e = create_index(b, t, "i", &created);
+	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail && e->hint);
+	CHECK(e && e->detail &&
+	      strcmp(e->detail, "Index \"i\" is still being built.") == 0);
+	x = index_named(b, "i");
+	CHECK(x && x->state == CL_INDEX_BUILDING);
+}
+
+static void
+an_index_that_takes_too_long_stays(void)
+{
+	bench_run(1, NULL, unfinished_body);
+}
+
 CU_MAIN("ddl",
     {"a_table_is_there_when_its_statement_ends",
 	a_table_is_there_when_its_statement_ends},
@@ -371,4 +591,9 @@ CU_MAIN("ddl",
 	registering_columns_is_additive_and_idempotent},
     {"containers_go_with_what_is_in_them_or_not_at_all",
 	containers_go_with_what_is_in_them_or_not_at_all},
-    {"roles_are_made_changed_and_dropped", roles_are_made_changed_and_dropped})
+    {"roles_are_made_changed_and_dropped", roles_are_made_changed_and_dropped},
+    {"an_index_is_public_when_its_statement_ends",
+	an_index_is_public_when_its_statement_ends},
+    {"an_index_that_cannot_be_built_goes_with_its_statement",
+	an_index_that_cannot_be_built_goes_with_its_statement},
+    {"an_index_that_takes_too_long_stays", an_index_that_takes_too_long_stays})

@@ -97,26 +97,7 @@ placed(const struct sql_key *k, struct str tree)
 
 /* ---- partial indexes ---- */
 
-/* Whether a true conj means that x is not NULL: it compares x. */
-static bool
-is_strict_in(const struct expr *conj, const struct expr *x)
-{
-	uint32_t n = conj->node == EX_IN ? 1 : conj->n_args;
-
-	if (conj->node != EX_IN &&
-	    (conj->node != EX_CALL || !sql_op_name(conj->u.func) ||
-		conj->type != EX_BOOL || !conj->u.func->strict))
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct expr *inner = sql_behind_cast(conj->args[i]);
-
-		if (ex_equal(conj->args[i], x) || (inner && ex_equal(inner, x)))
-			return true;
-	}
-	return false;
-}
-
-/* Whether the conditions imply `want`; one that says just that is noted. */
+/* A condition that says just what the predicate says is noted. */
 static bool
 is_implied(struct sql_key *k, const struct expr *want, struct sql_conj *conjs,
     uint32_t n)
@@ -126,10 +107,7 @@ is_implied(struct sql_key *k, const struct expr *want, struct sql_conj *conjs,
 			k->implied[k->n_implied++] = &conjs[i];
 			return true;
 		}
-	for (uint32_t i = 0; want->node == EX_IS_NOT_NULL && i < n; i++)
-		if (is_strict_in(conjs[i].e, want->args[0]))
-			return true;
-	return false;
+	return sql_implied(k->x, want, conjs, n);
 }
 
 static bool

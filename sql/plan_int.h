@@ -67,6 +67,11 @@ bool sql_key_is(
  * expressions. */
 const struct expr *sql_behind_cast(const struct expr *e);
 
+/* ---- plan_imply.c ---- */
+/* Whether `want` is true wherever all the conditions are; false: not seen. */
+bool sql_implied(struct sql_exec *x, const struct expr *want,
+    const struct sql_conj *conjs, uint32_t n);
+
 /* ---- plan_key.c ---- */
 /* How good an access the key is: more is better, 0 is all rows. */
 uint32_t sql_key_rank(const struct sql_key *k);

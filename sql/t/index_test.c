@@ -175,6 +175,48 @@ a_partial_index_answers_what_implies_it(void)
 }
 
 static void
+an_index_of_a_wider_range_answers_a_narrower_one(void)
+{
+	static const struct {
+		const char *predicate, *where;
+		bool by_index;
+	} cases[] = {
+	    {"a > 5", "a > 7", true},
+	    {"a > 5", "a > 5", true},
+	    {"a > 5", "a >= 5", false},
+	    {"a >= 5", "a > 5", true},
+	    {"a > 5", "a >= 6", true},
+	    {"a > 5", "a < 7", false},
+	    {"a <= 5", "a < 5", true},
+	    {"a < 5", "a <= 5", false},
+	    {"a > 5", "a = 6", true},
+	    {"a > 5", "a = 5", false},
+	    {"a <> 5", "a = 6", true},
+	    {"a <> 5", "a > 6", false},
+	    {"b IN ('S1', 'S2')", "b = 'S2'", true},
+	    {"b IN ('S1', 'S2')", "b = 'S3'", false},
+	    {"lower(b) = 's1' AND a > 1", "b = 'S1' AND a = 2", true},
+	    {"a = 5", "a > 4", false},
+	    {"a > 5 OR c > 3", "a = 6 AND c < 9", true},
+	    {"a > 5 OR b = 'x'", "a = 4", false},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct fixture f;
+
+		setup(&f);
+		fixture_run(&f,
+		    arena_printf(f.arena, "CREATE INDEX i ON t (d) WHERE %s",
+			cases[i].predicate));
+		CHECK(plan_has(&f,
+		    arena_printf(
+			f.arena, "SELECT id FROM t WHERE %s", cases[i].where),
+		    cases[i].by_index ? "using i on t" : "Seq Scan on t"));
+		fixture_fini(&f);
+	}
+}
+
+static void
 an_index_gives_order(void)
 {
 	struct fixture f;
@@ -332,7 +374,8 @@ static const char *const outs[] = {
     "id, a, b, c, d, ok", "id", "b, id", "ok, d", "c", "count(*)"};
 static const char *const predicates[] = {"", "", "", " WHERE ok",
     " WHERE a IS NOT NULL", " WHERE NOT ok AND b IS NOT NULL",
-    " WHERE b IS NULL"};
+    " WHERE b IS NULL", " WHERE a > 10", " WHERE a <= 20 AND c > 3",
+    " WHERE b <> 'S3'"};
 
 static void
 put_random_index(struct buf *b, const char *name)
@@ -544,6 +587,8 @@ CU_MAIN("index",
     {"an_expression_is_recognised", an_expression_is_recognised},
     {"a_partial_index_answers_what_implies_it",
 	a_partial_index_answers_what_implies_it},
+    {"an_index_of_a_wider_range_answers_a_narrower_one",
+	an_index_of_a_wider_range_answers_a_narrower_one},
     {"an_index_gives_order", an_index_gives_order},
     {"a_row_without_a_key_is_refused", a_row_without_a_key_is_refused},
     {"no_row_is_changed_twice", no_row_is_changed_twice},

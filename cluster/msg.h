@@ -27,6 +27,7 @@
 #define CL_EXPR_MAX      (1u << 20)
 #define CL_OBJECTS_MAX   4096u
 #define CL_CONDS_MAX     65536u
+#define CL_PARTS_MAX     4096u /* groups of one transaction */
 #define CL_WRITES_MAX    65536u
 #define CL_POINTS_MAX    65536u
 #define CL_PROJECT_MAX   1664u
@@ -55,6 +56,13 @@ enum cl_outcome {
 	CL_FALSE = 2,   /* a condition is false; nothing was done */
 	CL_REFUSED = 3, /* this send was not proposed; says nothing of others */
 	CL_UNKNOWN = 4  /* proposed, but the member lost the group meanwhile */
+};
+
+/* What became of a transaction (CONSENSUS 5). */
+enum cl_decision {
+	CL_UNDECIDED = 0, /* not yet: ask again */
+	CL_COMMIT = 1,
+	CL_ABORT = 2
 };
 
 /* Which copies a read asks (CONSENSUS 4). */

@@ -214,6 +214,59 @@ static const struct cl_index_build index_build = {
     .index = 16385, .wait_us = 2, .slots = slots, .n_slots = 2};
 static const struct cl_index_built index_built = {
     .slots = index_slots, .n_slots = 2, .failure = {"why", 3}};
+static struct cl_part_head part_heads[] = {{1, 2, 3, 2, 2}};
+static const struct cl_commit commit_msg = {.session = {"0123456789abcdef", 16},
+    .sequence = 4,
+    .send = 1,
+    .deadline = 5,
+    .answered = 6,
+    .age = 7,
+    .parts = part_heads,
+    .n_parts = 1,
+    .conds = conds,
+    .n_conds = 2,
+    .writes = writes,
+    .n_writes = 2};
+static const struct cl_prepare prepare_msg = {.placement = 1,
+    .slot = 2,
+    .epoch = 3,
+    .txn_placement = 4,
+    .txn_slot = 5,
+    .txn_epoch = 6,
+    .txn_stamp = 7,
+    .txn_member = 8,
+    .part = 9,
+    .age = 10,
+    .round = 11,
+    .member = 12,
+    .incarnation = 13,
+    .deadline = 14,
+    .conds = conds,
+    .n_conds = 2,
+    .writes = writes,
+    .n_writes = 2};
+static const struct cl_resolve resolve_msg = {.placement = 1,
+    .slot = 2,
+    .epoch = 3,
+    .txn_placement = 4,
+    .txn_slot = 5,
+    .txn_epoch = 6,
+    .txn_stamp = 7,
+    .txn_member = 8,
+    .outcome = CL_COMMIT,
+    .deadline = 14};
+static const struct cl_resolved resolved_msg = {
+    .reason = CL_REFUSE_LEADER, .leader = 3};
+static const struct cl_outcome_get outcome_get_msg = {.txn_placement = 4,
+    .txn_slot = 5,
+    .txn_epoch = 6,
+    .txn_stamp = 7,
+    .txn_member = 8,
+    .round = 11,
+    .member = 12,
+    .incarnation = 13,
+    .deadline = 14};
+static const struct cl_told told_msg = {.leader = 3, .outcome = CL_ABORT};
 
 static const struct sample {
 	enum cl_msg_kind kind;
@@ -349,6 +402,32 @@ static const struct sample {
 	"0100 02 00000000 "
 	"0200 00 03000000 "
 	"03776879"},
+    {CL_MSG_COMMIT, &commit_msg,
+	"1030313233343536373839616263646566 0400000000000000 01000000 "
+	"0500000000000000 0600000000000000 0700000000000000 "
+	"01 01000000 0200 03000000 02000000 02000000 02 "
+	"01 016b 0000000000000000 "
+	"03 026b6b 0807060504030201 02 "
+	"01 016b 03767676 "
+	"02 026b6b 00"},
+    {CL_MSG_PREPARE, &prepare_msg,
+	"01000000 0200 03000000 "
+	"04000000 0500 06000000 0700000000000000 08000000 "
+	"09000000 0a00000000000000 0b00000000000000 0c000000 0d000000 "
+	"0e00000000000000 02 "
+	"01 016b 0000000000000000 "
+	"03 026b6b 0807060504030201 02 "
+	"01 016b 03767676 "
+	"02 026b6b 00"},
+    {CL_MSG_RESOLVE, &resolve_msg,
+	"01000000 0200 03000000 "
+	"04000000 0500 06000000 0700000000000000 08000000 "
+	"01 0e00000000000000"},
+    {CL_MSG_RESOLVED, &resolved_msg, "02 03000000"},
+    {CL_MSG_OUTCOME_GET, &outcome_get_msg,
+	"04000000 0500 06000000 0700000000000000 08000000 "
+	"0b00000000000000 0c000000 0d000000 0e00000000000000"},
+    {CL_MSG_OUTCOME, &told_msg, "00 03000000 02"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof *samples)

@@ -5,12 +5,17 @@
 #define LIST_MAX 65536u
 
 static void
-put_proposal(struct buf *b, const struct st_entry *e)
+put_op(struct buf *b, const struct st_op *op)
 {
-	buf_put(b, e->op.session, sizeof e->op.session);
-	buf_varint(b, e->op.sequence);
-	buf_varint(b, e->op.answered);
-	buf_u8(b, e->op.outcome);
+	buf_put(b, op->session, sizeof op->session);
+	buf_varint(b, op->sequence);
+	buf_varint(b, op->answered);
+	buf_u8(b, op->outcome);
+}
+
+static void
+put_writes(struct buf *b, const struct st_entry *e)
+{
 	buf_varint(b, e->n_writes);
 	for (uint32_t i = 0; i < e->n_writes; i++) {
 		const struct cl_write *w = &e->writes[i];
@@ -22,6 +27,57 @@ put_proposal(struct buf *b, const struct st_entry *e)
 			cl_row_set_stamp(
 			    b->p + b->len - w->value.len, e->stamp);
 	}
+}
+
+static void
+put_proposal(struct buf *b, const struct st_entry *e)
+{
+	put_op(b, &e->op);
+	put_writes(b, e);
+}
+
+static void
+put_prepare(struct buf *b, const struct st_entry *e)
+{
+	st_txn_put(b, &e->txn);
+	buf_varint(b, e->part);
+	buf_le64(b, e->age);
+	st_ballot_put(b, &e->coordinator);
+	st_gid_put(b, e->decides);
+	buf_le64(b, e->deadline);
+	buf_varint(b, e->n_shared);
+	for (uint32_t i = 0; i < e->n_shared; i++)
+		buf_lenstr(b, e->shared[i]);
+	put_writes(b, e);
+}
+
+static void
+put_outcome(struct buf *b, const struct st_entry *e)
+{
+	st_txn_put(b, &e->txn);
+	buf_u8(b, e->outcome);
+	buf_le64(b, e->deadline);
+}
+
+static void
+put_decide(struct buf *b, const struct st_entry *e)
+{
+	put_outcome(b, e);
+	buf_u8(b, e->with_op);
+	if (e->with_op)
+		put_op(b, &e->op);
+	buf_varint(b, e->n_participants);
+	for (uint32_t i = 0; i < e->n_participants; i++)
+		st_gid_put(b, e->participants[i]);
+	put_writes(b, e);
+}
+
+static void
+put_settled(struct buf *b, const struct st_entry *e)
+{
+	buf_varint(b, e->n_txns);
+	for (uint32_t i = 0; i < e->n_txns; i++)
+		st_txn_put(b, &e->txns[i]);
 }
 
 static void
@@ -56,6 +112,18 @@ st_entry_encode(struct buf *b, const struct st_entry *e)
 	case ST_ENTRY_FORGET:
 		put_forget(b, e);
 		break;
+	case ST_ENTRY_PREPARE:
+		put_prepare(b, e);
+		break;
+	case ST_ENTRY_DECIDE:
+		put_decide(b, e);
+		break;
+	case ST_ENTRY_RESOLVE:
+		put_outcome(b, e);
+		break;
+	case ST_ENTRY_SETTLED:
+		put_settled(b, e);
+		break;
 	}
 }
 
@@ -73,27 +141,114 @@ get_write(struct cur *c, struct cl_write *w)
 }
 
 static bool
-get_proposal(struct arena *a, struct cur *c, struct st_entry *e)
+get_op(struct cur *c, struct st_op *op)
 {
-	struct str session = cur_bytes(c, sizeof e->op.session);
-	struct cl_write *writes;
-	uint64_t n;
+	struct str session = cur_bytes(c, sizeof op->session);
 
-	e->op.sequence = cur_varint(c);
-	e->op.answered = cur_varint(c);
-	e->op.outcome = cur_u8(c);
-	n = cur_varint(c);
+	op->sequence = cur_varint(c);
+	op->answered = cur_varint(c);
+	op->outcome = cur_u8(c);
+	if (!cur_ok(c))
+		return false;
+	memcpy(op->session, session.p, sizeof op->session);
+	return op->outcome == CL_APPLIED || op->outcome == CL_FALSE;
+}
+
+static bool
+get_writes(struct arena *a, struct cur *c, struct st_entry *e)
+{
+	struct cl_write *writes;
+	uint64_t n = cur_varint(c);
+
 	/* A write takes three bytes at least: no allocation on mere words. */
 	if (!cur_ok(c) || n > LIST_MAX || n > c->left / 3)
 		return false;
-	memcpy(e->op.session, session.p, sizeof e->op.session);
 	writes = NEW_N(a, struct cl_write, n);
 	for (uint64_t i = 0; i < n; i++)
 		if (!get_write(c, &writes[i]))
 			return false;
 	e->writes = writes;
 	e->n_writes = (uint32_t)n;
-	return e->op.outcome == CL_APPLIED || e->op.outcome == CL_FALSE;
+	return true;
+}
+
+static bool
+get_proposal(struct arena *a, struct cur *c, struct st_entry *e)
+{
+	return get_op(c, &e->op) && get_writes(a, c, e);
+}
+
+static bool
+get_prepare(struct arena *a, struct cur *c, struct st_entry *e)
+{
+	struct str *shared;
+	uint64_t part, n;
+
+	e->txn = st_txn_get(c);
+	part = cur_varint(c);
+	e->age = cur_le64(c);
+	e->coordinator = st_ballot_get(c);
+	st_gid_get(c, &e->decides);
+	e->deadline = cur_le64(c);
+	n = cur_varint(c);
+	if (!cur_ok(c) || part > UINT32_MAX || n > LIST_MAX || n > c->left)
+		return false;
+	e->part = (uint32_t)part;
+	shared = NEW_N(a, struct str, n);
+	for (uint64_t i = 0; i < n; i++)
+		shared[i] = cur_lenstr(c);
+	e->shared = shared;
+	e->n_shared = (uint32_t)n;
+	return get_writes(a, c, e);
+}
+
+static bool
+get_outcome(struct cur *c, struct st_entry *e)
+{
+	e->txn = st_txn_get(c);
+	e->outcome = cur_u8(c);
+	e->deadline = cur_le64(c);
+	return e->outcome == CL_COMMIT || e->outcome == CL_ABORT;
+}
+
+static bool
+get_decide(struct arena *a, struct cur *c, struct st_entry *e)
+{
+	struct st_gid *list;
+	unsigned with_op;
+	uint64_t n;
+
+	if (!get_outcome(c, e))
+		return false;
+	with_op = cur_u8(c);
+	if (with_op > 1 || (with_op && !get_op(c, &e->op)))
+		return false;
+	e->with_op = with_op != 0;
+	n = cur_varint(c);
+	if (!cur_ok(c) || n > c->left / ST_GID_LEN)
+		return false;
+	list = NEW_N(a, struct st_gid, n);
+	for (uint64_t i = 0; i < n; i++)
+		st_gid_get(c, &list[i]);
+	e->participants = list;
+	e->n_participants = (uint32_t)n;
+	return get_writes(a, c, e);
+}
+
+static bool
+get_settled(struct arena *a, struct cur *c, struct st_entry *e)
+{
+	uint64_t n = cur_varint(c);
+	struct st_txn *list;
+
+	if (!cur_ok(c) || n > c->left / ST_TXN_LEN)
+		return false;
+	list = NEW_N(a, struct st_txn, n);
+	for (uint64_t i = 0; i < n; i++)
+		list[i] = st_txn_get(c);
+	e->txns = list;
+	e->n_txns = (uint32_t)n;
+	return true;
 }
 
 static bool
@@ -153,6 +308,18 @@ st_entry_decode(struct arena *a, struct str bytes, struct st_entry *e)
 		break;
 	case ST_ENTRY_FORGET:
 		ok = get_forget(a, &c, e);
+		break;
+	case ST_ENTRY_PREPARE:
+		ok = get_prepare(a, &c, e);
+		break;
+	case ST_ENTRY_DECIDE:
+		ok = get_decide(a, &c, e);
+		break;
+	case ST_ENTRY_RESOLVE:
+		ok = get_outcome(&c, e);
+		break;
+	case ST_ENTRY_SETTLED:
+		ok = get_settled(a, &c, e);
 		break;
 	default:
 		if (cur_ok(&c))

@@ -56,6 +56,32 @@ st_gid_eq(struct st_gid a, struct st_gid b)
 }
 
 void
+st_txn_put(struct buf *b, const struct st_txn *t)
+{
+	st_gid_put(b, t->gid);
+	buf_be64(b, t->stamp);
+	buf_be32(b, t->member);
+}
+
+struct st_txn
+st_txn_get(struct cur *c)
+{
+	struct st_txn t;
+
+	st_gid_get(c, &t.gid);
+	t.stamp = cur_be64(c);
+	t.member = cur_be32(c);
+	return t;
+}
+
+bool
+st_txn_eq(const struct st_txn *a, const struct st_txn *b)
+{
+	return a->stamp == b->stamp && a->member == b->member &&
+	       st_gid_eq(a->gid, b->gid);
+}
+
+void
 st_key_log(struct buf *b, struct st_gid g, uint64_t index)
 {
 	st_gid_put(b, g);
@@ -139,4 +165,30 @@ st_key_index(struct buf *b, uint32_t index, uint16_t slot)
 	buf_u8(b, 'X');
 	buf_be32(b, index);
 	buf_be16(b, slot);
+}
+
+void
+st_key_decision(struct buf *b, struct st_gid g, const struct st_txn *t)
+{
+	buf_u8(b, 'D');
+	st_gid_put(b, g);
+	st_txn_put(b, t);
+}
+
+void
+st_key_resolved(struct buf *b, struct st_gid g, const struct st_txn *t)
+{
+	buf_u8(b, 'E');
+	st_gid_put(b, g);
+	st_txn_put(b, t);
+}
+
+void
+st_key_part(
+    struct buf *b, struct st_gid g, const struct st_txn *t, uint32_t part)
+{
+	buf_u8(b, 'Y');
+	st_gid_put(b, g);
+	st_txn_put(b, t);
+	buf_be32(b, part);
 }

@@ -10,7 +10,10 @@
  *     P group                    -> ballot voted for, or acknowledged
  *     G group                    -> state of the group: applied, stamp, floor
  *     S group session (16)       -> kept results (results.h)
+ *     D group transaction (22)   -> its decision (txns.h)
+ *     E group transaction        -> it was resolved here: until when to know
  *     V group table (4)          -> schema version
+ *     Y group transaction part (4) -> a prepared part: its entry
  *     T group stamp (8) row key  -> nothing: a tombstone to drop one day
  *     R group                    -> the copy is incomplete: how far (pass.h)
  *     C table (4) slot (2)       -> rows, bytes and digest (books.h)
@@ -41,6 +44,20 @@ int st_ballot_cmp(const struct st_ballot *a, const struct st_ballot *b);
 void st_ballot_put(struct buf *b, const struct st_ballot *v);
 struct st_ballot st_ballot_get(struct cur *c);
 
+/* A transaction over several groups: the group that decides, and a stamp that
+ * the member which began it issued for it alone, since no node issues one
+ * twice (CONSENSUS 5). */
+struct st_txn {
+	struct st_gid gid;
+	cl_stamp stamp;
+	uint32_t member;
+};
+
+#define ST_TXN_LEN 22
+void st_txn_put(struct buf *b, const struct st_txn *t);
+struct st_txn st_txn_get(struct cur *c);
+bool st_txn_eq(const struct st_txn *a, const struct st_txn *b);
+
 #define ST_GID_LEN 10
 void st_gid_put(struct buf *b, struct st_gid g);
 bool st_gid_get(struct cur *c, struct st_gid *g);
@@ -58,6 +75,10 @@ void st_key_schema(struct buf *b, struct st_gid g, uint32_t table);
 void st_key_tombstone(
     struct buf *b, struct st_gid g, cl_stamp s, struct str key);
 void st_key_pass(struct buf *b, struct st_gid g);
+void st_key_decision(struct buf *b, struct st_gid g, const struct st_txn *t);
+void st_key_resolved(struct buf *b, struct st_gid g, const struct st_txn *t);
+void st_key_part(
+    struct buf *b, struct st_gid g, const struct st_txn *t, uint32_t part);
 void st_key_count(struct buf *b, uint32_t table, uint16_t slot);
 void st_key_index(struct buf *b, uint32_t index, uint16_t slot);
 

@@ -56,6 +56,42 @@ check_golden(const struct st_entry *e, const char *want)
 	CHECK_STR(text, want);
 }
 
+static const struct st_txn txn = {{1, 2, 3}, 0x0102030405060708u, 4};
+
+static struct st_entry
+prepare(struct cl_write *w, uint8_t *row)
+{
+	static const struct str shared[] = {{"s1", 2}, {"s2", 2}};
+	struct st_entry e = proposal(w, row);
+
+	e.kind = ST_ENTRY_PREPARE;
+	e.txn = txn;
+	e.part = 2;
+	e.age = 5;
+	e.coordinator = (struct st_ballot){6, 7, 8};
+	e.decides = (struct st_gid){9, 10, 11};
+	e.deadline = 12;
+	e.shared = shared;
+	e.n_shared = 2;
+	return e;
+}
+
+static struct st_entry
+decide(struct cl_write *w, uint8_t *row)
+{
+	static const struct st_gid gids[] = {{1, 5, 3}, {2, 6, 4}};
+	struct st_entry e = proposal(w, row);
+
+	e.kind = ST_ENTRY_DECIDE;
+	e.txn = txn;
+	e.outcome = CL_COMMIT;
+	e.deadline = 12;
+	e.with_op = true;
+	e.participants = gids;
+	e.n_participants = 2;
+	return e;
+}
+
 #define HEAD                                                                   \
 	"080706050403020103000000040000000900000000000000"                     \
 	"8877665544332211"
@@ -98,6 +134,109 @@ encodings_are_what_they_were(void)
 			 "02"
 			 "026b32"
 			 "00");
+	arena_free(arena);
+}
+
+#define TXN                                                                    \
+	"000000010002000000030102030405060708"                                 \
+	"00000004"
+#define PUTS                                                                   \
+	"02"                                                                   \
+	"01"                                                                   \
+	"036b6579"                                                             \
+	"0a"                                                                   \
+	"0100"                                                                 \
+	"8877665544332211"                                                     \
+	"02"                                                                   \
+	"026b32"                                                               \
+	"00"
+
+static void
+encodings_of_transactions_are_what_they_were(void)
+{
+	struct st_txn both[] = {txn, txn};
+	struct cl_write w[2];
+	uint8_t row[CL_ROW_HEADER];
+	struct st_entry e;
+
+	arena = arena_new(NULL, "entry");
+	both[1].member = 5;
+	e = prepare(w, row);
+	check_golden(&e, "0105" HEAD TXN "02"
+			 "0500000000000000"
+			 "06000000000000000700000008000000"
+			 "00000009000a0000000b"
+			 "0c00000000000000"
+			 "02"
+			 "027331"
+			 "027332" PUTS);
+	e = decide(w, row);
+	check_golden(&e, "0106" HEAD TXN "01"
+			 "0c00000000000000"
+			 "01"
+			 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			 "ac02"
+			 "07"
+			 "01"
+			 "02"
+			 "00000001000500000003"
+			 "00000002000600000004" PUTS);
+	e = base(ST_ENTRY_DECIDE);
+	e.txn = txn;
+	e.outcome = CL_ABORT;
+	e.deadline = 12;
+	check_golden(&e, "0106" HEAD TXN "02"
+			 "0c00000000000000"
+			 "000000");
+	e = base(ST_ENTRY_RESOLVE);
+	e.txn = txn;
+	e.outcome = CL_COMMIT;
+	e.deadline = 12;
+	check_golden(&e, "0107" HEAD TXN "01"
+			 "0c00000000000000");
+	e = base(ST_ENTRY_SETTLED);
+	e.txns = both;
+	e.n_txns = 2;
+	check_golden(&e, "0108" HEAD "02" TXN
+			 "00000001000200000003010203040506070800000005");
+	arena_free(arena);
+}
+
+static void
+check_damaged(const struct st_entry *e)
+{
+	struct st_entry out;
+	struct buf b;
+
+	buf_init(&b, arena);
+	st_entry_encode(&b, e);
+	CHECK(st_entry_decode(arena, buf_view(&b), &out) == NULL);
+	CHECK(st_txn_eq(&out.txn, &e->txn) && out.deadline == e->deadline);
+	CHECK(out.n_writes == e->n_writes && out.part == e->part);
+	CHECK(out.n_shared == e->n_shared && out.with_op == e->with_op);
+	CHECK(out.n_participants == e->n_participants);
+	for (size_t n = 0; n < b.len; n++)
+		CHECK(st_entry_decode(arena, str_of(b.p, n), &out) != NULL);
+	buf_u8(&b, 0);
+	CHECK(st_entry_decode(arena, buf_view(&b), &out) != NULL);
+}
+
+static void
+entries_of_transactions_come_back_or_are_errors(void)
+{
+	struct cl_write w[2];
+	uint8_t row[CL_ROW_HEADER];
+	struct st_entry e;
+
+	arena = arena_new(NULL, "entry");
+	e = prepare(w, row);
+	check_damaged(&e);
+	e = decide(w, row);
+	check_damaged(&e);
+	e = base(ST_ENTRY_RESOLVE);
+	e.txn = txn;
+	e.outcome = CL_ABORT;
+	check_damaged(&e);
 	arena_free(arena);
 }
 
@@ -166,6 +305,10 @@ ballots_are_compared_as_a_whole(void)
 }
 
 CU_MAIN("entry", {"encodings_are_what_they_were", encodings_are_what_they_were},
+    {"encodings_of_transactions_are_what_they_were",
+	encodings_of_transactions_are_what_they_were},
+    {"entries_of_transactions_come_back_or_are_errors",
+	entries_of_transactions_come_back_or_are_errors},
     {"what_is_encoded_is_decoded", what_is_encoded_is_decoded},
     {"damaged_bytes_are_errors", damaged_bytes_are_errors},
     {"ballots_are_compared_as_a_whole", ballots_are_compared_as_a_whole})

@@ -8,6 +8,7 @@
 #include "storage/catalog.h"
 #include "storage/fill.h"
 #include "storage/pass.h"
+#include "storage/txns.h"
 
 #define RECORD_FORMAT 2
 #define BATCH_BYTES   (1u << 20)
@@ -46,19 +47,13 @@ st_group_record_get(struct str bytes, struct st_group_record *r)
 
 /* ---- the job: runs on an engine thread, over what was prepared ---- */
 
-struct meta_op {
-	struct str key;
-	struct str value;
-	bool del;
-};
-
 struct job {
 	struct arena *arena; /* a root: the job's while it runs */
 	struct st_gid gid;
 	const struct cl_catalog *catalog; /* pinned; says which indexes */
 	const struct st_entry **entries;
 	uint32_t n_entries;
-	struct meta_op *ops; /* sessions and schemas */
+	struct st_meta_op *ops; /* sessions, schemas, transactions */
 	uint32_t n_ops, cap_ops;
 	struct str record_key, record;
 	bool with_rows, with_record;
@@ -168,7 +163,7 @@ apply_job(struct kv *kv, void *arg)
 
 /* ---- preparing it, on the loop ---- */
 
-static struct meta_op *
+static struct st_meta_op *
 add_op(struct job *j)
 {
 	if (j->n_ops == j->cap_ops) {
@@ -178,7 +173,7 @@ add_op(struct job *j)
 		    j->cap_ops * sizeof *j->ops, cap * sizeof *j->ops);
 		j->cap_ops = cap;
 	}
-	j->ops[j->n_ops] = (struct meta_op){.del = false};
+	j->ops[j->n_ops] = (struct st_meta_op){.del = false};
 	return &j->ops[j->n_ops++];
 }
 
@@ -191,7 +186,7 @@ collect_sessions(struct st_group *g, struct job *j)
 
 	buf_init(&record, j->arena);
 	while (st_results_take(g->results, session, &gone, &record)) {
-		struct meta_op *op = add_op(j);
+		struct st_meta_op *op = add_op(j);
 
 		buf_init(&key, j->arena);
 		st_key_session(&key, g->gid, session);
@@ -205,7 +200,7 @@ collect_sessions(struct st_group *g, struct job *j)
 static void
 collect_schema(struct st_group *g, struct job *j, const struct st_entry *e)
 {
-	struct meta_op *op = add_op(j);
+	struct st_meta_op *op = add_op(j);
 	struct buf key, value;
 
 	buf_init(&key, j->arena);
@@ -233,12 +228,56 @@ changes_catalog(const struct st_group *g, const struct st_entry *e)
 	return false;
 }
 
+/* What the engine is to do for an entry of a transaction: what a proposal with
+ * the same writes would be; nothing of the entry itself. */
+static const struct st_entry *
+writes_of(struct job *j, const struct st_entry *e, const struct st_effect *f)
+{
+	struct st_entry *w = NEW(j->arena, struct st_entry);
+
+	w->kind = f->n_writes ? ST_ENTRY_PROPOSAL : ST_ENTRY_EMPTY;
+	w->index = e->index;
+	w->stamp = e->stamp;
+	w->op.outcome = CL_APPLIED;
+	w->writes = f->writes;
+	w->n_writes = f->n_writes;
+	for (uint32_t i = 0; i < f->n_writes; i++)
+		j->bytes += f->writes[i].key.len + f->writes[i].value.len;
+	j->n_changes += f->n_writes + f->n_ops;
+	return w;
+}
+
+/* Only in groups that have seen a transaction over several. Returns the entry
+ * for the engine; *results is the one for the results. */
+static const struct st_entry *
+take_txn(struct st_group *g, struct job *j, const struct st_entry *e,
+    const struct st_entry **results)
+{
+	struct st_effect f;
+	struct st_entry *bare;
+
+	st_txns_take(st_group_txns(g), j->arena, g->gid, e, &f);
+	for (uint32_t i = 0; i < f.n_ops; i++)
+		*add_op(j) = f.ops[i];
+	if (!st_entry_of_txn(e->kind))
+		return e;
+	if (e->with_op && !f.counts) {
+		bare = NEW(j->arena, struct st_entry);
+		*bare = *e;
+		bare->with_op = false;
+		*results = bare;
+	}
+	return writes_of(j, e, &f);
+}
+
 /* What the group will be once the entry is applied. Only the apply fiber
  * changes these, and nobody reads them as applied before g->applied moves. */
 static void
 take_entry(struct st_group *g, struct job *j, const struct st_entry *e,
     struct st_group_record *r)
 {
+	const struct st_entry *results = e, *writes = e;
+
 	ASSERT(e->index == r->applied + 1);
 	ASSERT(e->stamp > r->stamp || mutate("stamp_below_group"));
 	r->applied = e->index;
@@ -250,8 +289,11 @@ take_entry(struct st_group *g, struct job *j, const struct st_entry *e,
 		r->catalog_version = e->index;
 	if (e->kind == ST_ENTRY_SCHEMA)
 		collect_schema(g, j, e);
+	if (g->txns || st_entry_of_txn(e->kind))
+		writes = take_txn(g, j, e, &results);
 	if (!mutate("result_not_kept"))
-		st_results_apply(g->results, e);
+		st_results_apply(g->results, results);
+	j->entries[j->n_entries++] = writes;
 }
 
 static void
@@ -270,8 +312,8 @@ prepare(
 		    (j->bytes && j->bytes + p->bytes.len > BATCH_BYTES))
 			break;
 		j->bytes += p->bytes.len;
-		j->n_changes += p->entry.n_writes + p->entry.n_forget;
-		j->entries[j->n_entries++] = &p->entry;
+		if (!st_entry_of_txn(p->entry.kind))
+			j->n_changes += p->entry.n_writes + p->entry.n_forget;
 		take_entry(g, j, &p->entry, r);
 	}
 	ASSERT(j->n_entries > 0);

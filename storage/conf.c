@@ -108,6 +108,8 @@ st_conf_defaults(struct st_conf *c)
 	    .statement_timeout_us = 30000000u,
 	    .retry_window_us = 600000000u,
 	    .tombstone_age_us = 60000000u,
+	    .txn_abort_after_us = 60000000u,
+	    .txn_retention_us = 24 * 3600000000u,
 	    .sweep_interval_us = 5000000u,
 	    .requests_max = 1024,
 	    .connections_max = 1024,

@@ -13,6 +13,7 @@
 #include "storage/load.h"
 #include "storage/peer.h"
 #include "storage/replicate.h"
+#include "storage/txns.h"
 
 /* How long a request waits for a catalog that its sender has seen. */
 #define CATALOG_WAIT_US 1000000u
@@ -342,6 +343,9 @@ take_office(struct st_group *g, const struct campaign *c)
 	    "placement=%u slot=%u round=%" PRIu64 " last=%" PRIu64,
 	    g->gid.placement, g->gid.slot, g->ballot.round, g->last);
 	if (start_term(g)) {
+		/* Locks belong to the log, not to who led before. */
+		if (g->txns && !mutate("txn_locks_not_rebuilt"))
+			st_txns_lock(g->txns);
 		st_group_move(g, ST_GROUP_LEADING);
 		/* Old answers must not be due to us for ever. */
 		if (g->gid.placement == CL_PLACEMENT_CATALOG)

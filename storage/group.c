@@ -9,6 +9,7 @@
 #include "storage/catalog.h"
 #include "storage/config.h"
 #include "storage/replicate.h"
+#include "storage/txns.h"
 
 #define RING_MIN 8u
 
@@ -119,6 +120,8 @@ st_group_make(struct st_node *n, struct st_gid gid)
 	g->node = n;
 	g->gid = gid;
 	cond_init(&g->changed, n->world);
+	cond_init(&g->settled, n->world);
+	list_init(&g->commits);
 	map_put(n->groups, map_key(gid.placement, gid.slot, bytes), g);
 	return g;
 }
@@ -213,6 +216,8 @@ st_group_append(struct st_group *g, const struct st_entry *entry)
 	ASSERT(!err);
 	p->refs = 1;
 	add_pending(g, p, true);
+	if (st_entry_of_txn(e.kind))
+		st_txns_begin(st_group_txns(g), &p->entry);
 	st_replicate_wake(g);
 	return p;
 }
@@ -375,6 +380,8 @@ apply_fiber(void *arg)
 		if (applied == g->applied)
 			break; /* the node stopped */
 		st_results_applied(g->results, applied);
+		if (g->txns && st_txns_applied(g->txns, applied))
+			cond_broadcast(&g->settled);
 		st_log_applied(g->node, g);
 		/* The catalog is news before its proposer hears of it. */
 		if (g->gid.placement == CL_PLACEMENT_CATALOG && !g->incomplete)
@@ -424,6 +431,9 @@ st_group_step_down(struct st_group *g)
 		for (uint64_t i = g->applied + 1; i <= g->last; i++)
 			end_pending(st_group_pending(g, i), ST_LOST);
 		st_results_abandon(g->results);
+		if (g->txns)
+			st_txns_abandon(g->txns);
+		cond_broadcast(&g->settled);
 		st_replicate_stop(g);
 		g->matched = g->committed;
 	}
@@ -474,6 +484,8 @@ st_group_reset(struct st_group *g, const struct st_group_record *r)
 	g->last_stamp = g->applied_stamp = r->stamp;
 	g->floor = r->floor;
 	g->catalog_version = r->catalog_version;
+	st_txns_free(g->txns);
+	g->txns = NULL;
 	arena_free(g->state_arena);
 	g->state_arena = arena_new(g->arena, "state");
 	g->ring = NULL;
@@ -533,6 +545,22 @@ st_group_schema(const struct st_group *g, uint32_t table)
 			version = e->version;
 	}
 	return version;
+}
+
+/* ---- transactions ---- */
+
+struct st_txns *
+st_group_txns(struct st_group *g)
+{
+	const struct st_conf *c = &g->node->conf;
+
+	if (!g->txns) {
+		g->txns =
+		    st_txns_new(g->state_arena ? g->state_arena : g->arena,
+			&g->locks, CL_STAMP_OF_MS(c->txn_retention_us / 1000));
+		st_txns_loaded(g->txns, g->applied);
+	}
+	return g->txns;
 }
 
 /* ---- all of them ---- */

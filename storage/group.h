@@ -167,6 +167,10 @@ struct st_group {
 				    * came by a resync */
 	struct st_locks locks;
 	struct st_results *results;
+	struct st_txns *txns; /* NULL: no transaction over several groups since
+			       * it was loaded, nor any trace of one */
+	struct cond settled;  /* prepared keys went; a transaction ended here */
+	struct list commits;  /* that this leader coordinates: coordinate.c */
 	struct st_schema *schemas; /* as of the applied entries */
 	uint32_t n_schemas;
 	uint32_t cap_schemas;
@@ -245,6 +249,9 @@ uint32_t st_group_schema(const struct st_group *g, uint32_t table);
 /* The same of the entries that are applied. */
 uint32_t st_group_applied_schema(const struct st_group *g, uint32_t table);
 void st_group_set_schema(struct st_group *g, uint32_t table, uint32_t version);
+
+/* Its transactions, made if it had none. */
+struct st_txns *st_group_txns(struct st_group *g);
 
 /* Every group is idle: nothing appended is unapplied. */
 bool st_groups_idle(const struct st_node *n);

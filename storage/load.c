@@ -8,6 +8,7 @@
 #include "storage/config.h"
 #include "storage/pass.h"
 #include "storage/resync.h"
+#include "storage/txns.h"
 
 struct piece {
 	struct piece *next;
@@ -20,7 +21,8 @@ struct load {
 	struct st_gid gid;
 	struct str record, promise, pass;
 	struct piece *sessions, *schemas, *entries;
-	uint64_t first; /* index of the oldest entry kept; 0 = none */
+	struct piece *txns[3]; /* decisions, resolved ones, parts */
+	uint64_t first;        /* index of the oldest entry kept; 0 = none */
 };
 
 static void
@@ -106,6 +108,8 @@ load_job(struct kv *kv, void *arg)
 		l->pass = arena_str(l->arena, v);
 	load_meta(kv, l, 'S', &l->sessions);
 	load_meta(kv, l, 'V', &l->schemas);
+	for (int i = 0; i < 3; i++)
+		load_meta(kv, l, "DEY"[i], &l -> txns[i]);
 	load_log(kv, l, r.applied);
 }
 
@@ -141,6 +145,25 @@ take_schemas(struct st_group *g, struct arena *a, const struct load *l)
 			    "a record of a schema version is malformed");
 		st_group_set_schema(g, table, version);
 	}
+	return NULL;
+}
+
+static struct err *
+take_txns(struct st_group *g, struct arena *a, const struct load *l)
+{
+	g->txns = NULL;
+	for (int i = 0; i < 3; i++)
+		for (const struct piece *p = l->txns[i]; p; p = p->next) {
+			struct buf key;
+
+			buf_init(&key, a);
+			buf_u8(&key, (uint8_t)p->key.p[0]);
+			buf_str(&key, str_skip(p->key, 1 + ST_GID_LEN));
+			TRY(st_txns_load(
+			    a, st_group_txns(g), buf_view(&key), p->value));
+		}
+	if (g->txns)
+		st_txns_loaded(g->txns, g->applied);
 	return NULL;
 }
 
@@ -225,6 +248,7 @@ load_group(struct st_group *g, struct arena *a)
 	g->trimmed = l.first ? l.first - 1 : r.applied;
 	TRY(take_sessions(g, a, &l));
 	TRY(take_schemas(g, a, &l));
+	TRY(take_txns(g, a, &l));
 	TRY(take_entries(g, a, &l));
 	TRY(take_promise(g, a, &l));
 	g->flushed = g->last;
@@ -257,6 +281,7 @@ st_group_load(struct st_group *g)
 		g->node->log.bytes -= g->log_bytes;
 		arena_free(g->arena);
 		g->arena = NULL;
+		g->txns = NULL;
 		st_group_move(g, ST_GROUP_CLOSED);
 	}
 	st_scratch_free(s);

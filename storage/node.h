@@ -48,8 +48,10 @@ struct st_conf {
 	uint64_t statement_timeout_us; /* upper bound of a request's work */
 	uint64_t retry_window_us;
 	uint64_t tombstone_age_us;
-	uint64_t sweep_interval_us; /* pause between housekeeping rounds */
-	uint32_t requests_max;      /* in flight per connection */
+	uint64_t txn_abort_after_us; /* then an undecided transaction is none */
+	uint64_t txn_retention_us;   /* at least so long a decision is kept */
+	uint64_t sweep_interval_us;  /* pause between housekeeping rounds */
+	uint32_t requests_max;       /* in flight per connection */
 	uint32_t connections_max;
 	uint64_t drain_us; /* longest wait for requests at stop */
 

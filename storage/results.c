@@ -262,7 +262,7 @@ st_results_apply(struct st_results *r, const struct st_entry *e)
 	struct session *s;
 
 	expire(r, e->stamp);
-	if (e->kind != ST_ENTRY_PROPOSAL)
+	if (e->kind != ST_ENTRY_PROPOSAL && !e->with_op)
 		return;
 	s = find(r, e->op.session);
 	if (!s)

@@ -17,6 +17,7 @@
 #include "storage/pass.h"
 #include "storage/peer.h"
 #include "storage/slice.h"
+#include "storage/txns.h"
 
 /* Groups at once; the others wait for their turn. */
 #define RESYNCS_MAX 4u
@@ -192,7 +193,7 @@ take_pieces(struct state *s, const struct cl_resync_page *page)
 		bool schema =
 		    r->key.len == 5 && r->key.p[0] == 'V' && r->value.len == 4;
 
-		if (!session && !schema)
+		if (!session && !schema && !st_txns_owns(r->key))
 			return false;
 		x->key = arena_str(s->arena, r->key);
 		x->value = arena_str(s->arena, r->value);
@@ -312,8 +313,8 @@ adopt_job(struct kv *kv, void *arg)
 	struct state *s = arg;
 	struct buf key, from;
 
-	del_letter(kv, s, 'S');
-	del_letter(kv, s, 'V');
+	for (const char *letter = "DESVY"; *letter; letter++)
+		del_letter(kv, s, *letter);
 	del_counts(kv, s);
 	if (!mutate("index_resync_kept"))
 		clear_indexes(kv, s);
@@ -346,11 +347,16 @@ adopt_memory(struct st_group *g, const struct state *s)
 
 		if (x->key.p[0] == 'V')
 			st_group_set_schema(g, cur_be32(&k), cur_le32(&v));
+		else if (st_txns_owns(x->key))
+			TRY(st_txns_load(
+			    s->arena, st_group_txns(g), x->key, x->value));
 		else
 			TRY(st_results_load(s->arena, g->results,
 			    (const uint8_t *)x->key.p + 1, x->value));
 	}
 	st_results_loaded(g->results, g->applied);
+	if (g->txns)
+		st_txns_loaded(g->txns, g->applied);
 	return NULL;
 }
 
@@ -388,12 +394,16 @@ is_sound(struct st_node *n, const struct state *s)
 {
 	struct arena *a = arena_new(n->arena, "check state");
 	struct st_results *r = st_results_new(a, 1);
+	struct st_locks locks;
+	struct st_txns *t = st_txns_new(a, &locks, 1);
 	bool ok = true;
 
 	for (const struct piece *x = s->pieces; x && ok; x = x->next)
 		if (x->key.p[0] == 'S')
 			ok = !st_results_load(
 			    a, r, (const uint8_t *)x->key.p + 1, x->value);
+		else if (st_txns_owns(x->key))
+			ok = !st_txns_load(a, t, x->key, x->value);
 	arena_free(a);
 	return ok;
 }

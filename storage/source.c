@@ -103,8 +103,9 @@ state_job(struct kv *kv, void *arg)
 	struct read *r = arg;
 
 	read_record(kv, r);
-	read_letter(kv, r, 'S');
-	read_letter(kv, r, 'V');
+	/* In the order of their keys, by which pages go on. */
+	for (const char *letter = "DESVY"; *letter; letter++)
+		read_letter(kv, r, *letter);
 }
 
 static void

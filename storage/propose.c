@@ -9,6 +9,8 @@
 #include "storage/elect.h"
 #include "storage/lease.h"
 #include "storage/link.h"
+#include "storage/propose_int.h"
+#include "storage/settle.h"
 
 /* Rows of an answer, so that it fits a frame whatever they are. */
 #define ROWS_BYTES   (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))
@@ -16,20 +18,8 @@
 /* A repeated send without keys has no lock to wait for. */
 #define REPEAT_WAIT_US 1000u
 
-struct proposal {
-	struct st_node *node;
-	struct arena *arena;
-	const struct cl_propose *m;
-	struct cl_proposed *out;
-	uint64_t deadline_us;
-	struct st_group *group;
-	struct st_ballot ballot;
-	struct st_lock_req locks;
-	struct cond granted;
-};
-
-static void
-refuse(struct proposal *p, enum cl_refusal why)
+void
+st_prop_refuse(struct st_prop *p, enum cl_refusal why)
 {
 	p->out->outcome = CL_REFUSED;
 	p->out->reason = (uint8_t)why;
@@ -40,7 +30,7 @@ refuse(struct proposal *p, enum cl_refusal why)
 }
 
 static void
-answer(struct proposal *p, const struct st_result *r)
+answer(struct st_prop *p, const struct st_result *r)
 {
 	p->out->outcome = r->outcome;
 	p->out->stamp = r->stamp;
@@ -105,8 +95,8 @@ check_size(struct arena *a, const struct cl_propose *m)
 			 "a proposal of %zu bytes is too large", bytes);
 }
 
-static struct err *
-check_message(struct arena *a, const struct cl_propose *m)
+struct err *
+st_prop_message(struct arena *a, const struct cl_propose *m)
 {
 	if (m->session.len != 16 || !m->send)
 		return malformed(a, "no operation id");
@@ -152,7 +142,7 @@ check_objects(struct arena *a, const struct cl_propose *m)
 
 /* The table's rows must belong to this group. */
 static enum cl_refusal
-check_table(const struct proposal *p, uint32_t table)
+check_table(const struct st_prop *p, uint32_t table)
 {
 	const struct cl_catalog *c = p->node->catalog.snap;
 	const struct cl_object *counter;
@@ -171,8 +161,8 @@ check_table(const struct proposal *p, uint32_t table)
 		   : CL_REFUSE_CATALOG;
 }
 
-static enum cl_refusal
-check_tables(const struct proposal *p)
+enum cl_refusal
+st_prop_tables(const struct st_prop *p)
 {
 	const struct cl_propose *m = p->m;
 	uint32_t table, last = 0;
@@ -208,7 +198,7 @@ schema_table(const struct cl_cond *c)
 /* Schema conditions against the catalog: an older version is stale for good, a
  * newer one is one that this node has not seen yet. */
 static enum cl_refusal
-check_schemas(const struct proposal *p)
+check_schemas(const struct st_prop *p)
 {
 	for (uint32_t i = 0; i < p->m->n_conds; i++) {
 		const struct cl_cond *c = &p->m->conds[i];
@@ -228,8 +218,8 @@ check_schemas(const struct proposal *p)
 
 /* An operation's deadline is fixed at its first send and bounded, so that no
  * copy can turn up when its result is forgotten. */
-static enum cl_refusal
-check_deadline(const struct proposal *p, cl_stamp now)
+enum cl_refusal
+st_prop_deadline(const struct st_prop *p, cl_stamp now)
 {
 	cl_stamp most =
 	    now + CL_STAMP_OF_MS(p->node->conf.retry_window_us / 2000);
@@ -241,8 +231,8 @@ check_deadline(const struct proposal *p, cl_stamp now)
 
 /* Everything that may have changed while the proposal waited; asked at arrival
  * and again right before the append. */
-static enum cl_refusal
-check_now(const struct proposal *p)
+enum cl_refusal
+st_prop_now(const struct st_prop *p)
 {
 	enum cl_refusal why;
 
@@ -252,7 +242,7 @@ check_now(const struct proposal *p)
 		return CL_REFUSE_LEADER;
 	if (!engine_writable(p->node->engine))
 		return CL_REFUSE_FULL;
-	why = check_tables(p);
+	why = st_prop_tables(p);
 	return why ? why : check_schemas(p);
 }
 
@@ -261,17 +251,39 @@ check_now(const struct proposal *p)
 static void
 granted_ev(struct st_lock_req *req)
 {
-	struct proposal *p = req->owner;
+	struct st_prop *p = req->owner;
 
 	cond_signal(&p->granted);
 }
 
-static bool
-lock(struct proposal *p)
+/* Who waits behind a prepared part sees to it that it ends. */
+static enum st_locked
+wait_granted(struct st_prop *p)
+{
+	struct st_node *n = p->node;
+
+	metric_inc(M_NODE_LOCK_WAITS);
+	while (p->locks.n_blocked) {
+		uint64_t look = world_mono_us(n->world) + ST_SETTLE_PAUSE_US;
+		bool last = look >= p->deadline_us;
+		enum wake w =
+		    cond_wait(&p->granted, last ? p->deadline_us : look);
+
+		if (w == WAKE_CANCEL || (w == WAKE_DEADLINE && last))
+			break;
+		if (w == WAKE_DEADLINE)
+			st_settle_old(p->group);
+	}
+	return p->locks.n_blocked ? ST_LOCKS_WAITS : ST_LOCKS_GRANTED;
+}
+
+enum st_locked
+st_prop_lock(struct st_prop *p)
 {
 	const struct cl_propose *m = p->m;
 	struct st_lock_want *wants =
 	    NEW_N(p->arena, struct st_lock_want, m->n_conds + m->n_writes + 1);
+	enum st_locked got;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_conds; i++)
@@ -284,13 +296,14 @@ lock(struct proposal *p)
 	st_lock_req_init(&p->locks, wants, n);
 	p->locks.granted = granted_ev;
 	p->locks.owner = p;
-	if (st_locks_acquire(&p->group->locks, &p->locks))
-		return true;
-	metric_inc(M_NODE_LOCK_WAITS);
-	while (p->locks.n_blocked)
-		if (cond_wait(&p->granted, p->deadline_us) != WAKE_EVENT)
-			return p->locks.n_blocked == 0;
-	return true;
+	p->locks.age = p->age;
+	if (p->age)
+		got = st_locks_acquire_aged(&p->group->locks, &p->locks);
+	else
+		got = st_locks_acquire(&p->group->locks, &p->locks)
+			  ? ST_LOCKS_GRANTED
+			  : ST_LOCKS_WAITS;
+	return got == ST_LOCKS_WAITS ? wait_granted(p) : got;
 }
 
 /* ---- conditions ---- */
@@ -348,7 +361,7 @@ cond_job(struct kv *kv, void *arg)
 }
 
 static void
-give_rows(struct proposal *p, const struct cond_read *r)
+give_rows(struct st_prop *p, const struct cond_read *r)
 {
 	size_t bytes = 0;
 
@@ -366,8 +379,8 @@ give_rows(struct proposal *p, const struct cond_read *r)
 }
 
 /* True when all hold; else the answer has the rows. */
-static bool
-conditions_hold(struct proposal *p)
+bool
+st_prop_conditions(struct st_prop *p)
 {
 	struct st_scratch *s;
 	struct cond_read r;
@@ -391,8 +404,8 @@ conditions_hold(struct proposal *p)
 /* ---- the entry ---- */
 
 /* The schema versions that the group has not heard of come first. No wait. */
-static bool
-append_schemas(struct proposal *p, cl_stamp *stamp)
+bool
+st_prop_schemas(struct st_prop *p, cl_stamp *stamp)
 {
 	for (uint32_t i = 0; i < p->m->n_conds; i++) {
 		const struct cl_cond *c = &p->m->conds[i];
@@ -414,7 +427,7 @@ append_schemas(struct proposal *p, cl_stamp *stamp)
 }
 
 static struct st_pending *
-append(struct proposal *p, cl_stamp stamp, bool applied)
+append(struct st_prop *p, cl_stamp stamp, bool applied)
 {
 	struct st_entry e = {.kind = ST_ENTRY_PROPOSAL, .stamp = stamp};
 	struct st_pending *pending;
@@ -436,8 +449,8 @@ append(struct proposal *p, cl_stamp stamp, bool applied)
 
 /* A stamp for the append, or a refusal; *stamp 0 and none = it waited, and the
  * caller looks at everything again. */
-static enum cl_refusal
-next_stamp(struct proposal *p, cl_stamp *stamp)
+enum cl_refusal
+st_prop_stamp(struct st_prop *p, cl_stamp *stamp)
 {
 	enum cl_clock_state why;
 
@@ -445,7 +458,7 @@ next_stamp(struct proposal *p, cl_stamp *stamp)
 	if (*stamp && mutate("deadline_unchecked"))
 		return CL_REFUSE_NONE;
 	if (*stamp)
-		return check_deadline(p, *stamp);
+		return st_prop_deadline(p, *stamp);
 	if (why == CL_CLOCK_SKEW)
 		return CL_REFUSE_CLOCK;
 	st_clock_wait(p->node);
@@ -453,8 +466,8 @@ next_stamp(struct proposal *p, cl_stamp *stamp)
 }
 
 /* An earlier send's result, looked up under the locks: true when it decides. */
-static bool
-found_result(struct proposal *p, bool *again)
+bool
+st_prop_result(struct st_prop *p, bool *again)
 {
 	struct st_result r;
 
@@ -473,10 +486,10 @@ found_result(struct proposal *p, bool *again)
 		answer(p, &r);
 		return true;
 	case ST_RESULT_ANSWERED:
-		refuse(p, CL_REFUSE_ANSWERED);
+		st_prop_refuse(p, CL_REFUSE_ANSWERED);
 		return true;
 	case ST_RESULT_CROWDED:
-		refuse(p, CL_REFUSE_BUSY);
+		st_prop_refuse(p, CL_REFUSE_BUSY);
 		return true;
 	}
 	UNREACHABLE();
@@ -485,17 +498,17 @@ found_result(struct proposal *p, bool *again)
 /* Under the locks, conditions known: looks at everything that a wait may have
  * changed, then appends, with no wait in between. */
 static void
-decide(struct proposal *p, bool applied)
+decide(struct st_prop *p, bool applied)
 {
 	struct st_pending *pending;
 	cl_stamp stamp = 0;
 	uint64_t index;
 
 	for (;;) {
-		enum cl_refusal why = check_now(p);
+		enum cl_refusal why = st_prop_now(p);
 		bool again;
 
-		if (!why && found_result(p, &again))
+		if (!why && st_prop_result(p, &again))
 			return;
 		if (!why && again) {
 			fiber_sleep(p->node->world,
@@ -503,12 +516,12 @@ decide(struct proposal *p, bool applied)
 			continue;
 		}
 		if (!why)
-			why = next_stamp(p, &stamp);
+			why = st_prop_stamp(p, &stamp);
 		if (why) {
-			refuse(p, why);
+			st_prop_refuse(p, why);
 			return;
 		}
-		if (stamp && append_schemas(p, &stamp) &&
+		if (stamp && st_prop_schemas(p, &stamp) &&
 		    (stamp <= p->m->deadline || mutate("deadline_unchecked")))
 			break;
 	}
@@ -530,13 +543,13 @@ decide(struct proposal *p, bool applied)
  * needs no entry, only that this member still leads; an earlier copy of a
  * repeated one might still come, and must find that it was decided. */
 static void
-run_locked(struct proposal *p)
+run_locked(struct st_prop *p)
 {
 	bool applied, again;
 
-	if (found_result(p, &again))
+	if (st_prop_result(p, &again))
 		return;
-	applied = mutate("conditions_unlocked") || conditions_hold(p);
+	applied = mutate("conditions_unlocked") || st_prop_conditions(p);
 	if (!applied)
 		metric_inc(M_NODE_FALSE);
 	if (applied || (p->m->send > 1 && !mutate("false_unrecorded"))) {
@@ -550,37 +563,37 @@ run_locked(struct proposal *p)
 		: st_group_confirm(p->group, &p->ballot, p->deadline_us))
 		p->out->outcome = CL_FALSE;
 	else
-		refuse(p, CL_REFUSE_LEADER);
+		st_prop_refuse(p, CL_REFUSE_LEADER);
 	p->out->n_rows = p->out->outcome == CL_FALSE ? p->out->n_rows : 0;
 }
 
 static void
-run(struct proposal *p)
+run(struct st_prop *p)
 {
-	enum cl_refusal why = check_now(p);
+	enum cl_refusal why = st_prop_now(p);
 	bool again;
 
 	/* What was done stays done, even if it could not be done any more. */
 	if ((why == CL_REFUSE_DROPPED || why == CL_REFUSE_CATALOG) &&
-	    p->m->send > 1 && found_result(p, &again))
+	    p->m->send > 1 && st_prop_result(p, &again))
 		return;
 	if (!why)
-		why = check_deadline(p, st_now(p->node));
+		why = st_prop_deadline(p, st_now(p->node));
 	if (!why && p->group->n_proposals >= ST_PROPOSALS_MAX)
 		why = CL_REFUSE_BUSY;
 	if (why) {
-		refuse(p, why);
+		st_prop_refuse(p, why);
 		return;
 	}
-	if (found_result(p, &again))
+	if (st_prop_result(p, &again))
 		return;
 	p->group->n_proposals++;
-	if (mutate("conditions_unlocked") && !conditions_hold(p))
+	if (mutate("conditions_unlocked") && !st_prop_conditions(p))
 		p->out->outcome = CL_FALSE;
-	else if (lock(p))
+	else if (st_prop_lock(p) == ST_LOCKS_GRANTED)
 		run_locked(p);
 	else
-		refuse(p, CL_REFUSE_DEADLINE);
+		st_prop_refuse(p, CL_REFUSE_DEADLINE);
 	st_locks_release(&p->group->locks, &p->locks);
 	p->group->n_proposals--;
 }
@@ -589,7 +602,7 @@ struct err *
 st_propose(struct st_node *n, struct arena *a, const struct cl_propose *m,
     uint64_t catalog, struct cl_proposed *out)
 {
-	struct proposal p = {.node = n,
+	struct st_prop p = {.node = n,
 	    .arena = a,
 	    .m = m,
 	    .out = out,
@@ -599,23 +612,23 @@ st_propose(struct st_node *n, struct arena *a, const struct cl_propose *m,
 	struct st_refusal why;
 
 	memset(out, 0, sizeof *out);
-	TRY(check_message(a, m));
+	TRY(st_prop_message(a, m));
 	if (m->placement == CL_PLACEMENT_CATALOG)
 		TRY(check_objects(a, m));
 	cond_init(&p.granted, n->world);
-	why.why = check_deadline(&p, st_now(n));
+	why.why = st_prop_deadline(&p, st_now(n));
 	if (why.why) {
-		refuse(&p, why.why);
+		st_prop_refuse(&p, why.why);
 		return NULL;
 	}
 	p.group = st_group_lead(n, gid, catalog, p.deadline_us, &why);
 	if (!p.group) {
 		out->leader = why.leader;
-		refuse(&p, why.why);
+		st_prop_refuse(&p, why.why);
 		return NULL;
 	}
 	/* A table that the sender knows may be news here. */
-	if (check_tables(&p) == CL_REFUSE_CATALOG)
+	if (st_prop_tables(&p) == CL_REFUSE_CATALOG)
 		st_catalog_wait(n, catalog, p.deadline_us);
 	p.ballot = p.group->ballot;
 	run(&p);

@@ -3,7 +3,7 @@
 #include "base/metrics.h"
 #include "cluster/row.h"
 #include "storage/books.h"
-#include "storage/serving.h"
+#include "storage/settle.h"
 
 #define ROWS_BYTES (NET_FRAME_MAX - CL_VALUE_MAX - (64u << 10))
 
@@ -106,7 +106,10 @@ st_read(struct st_node *n, struct arena *a, const struct cl_read *m,
 
 	memset(out, 0, sizeof *out);
 	TRY(check_points(a, m, gids));
-	if (!st_serving_begin(&on, catalog)) {
+	/* What is committed and not yet written is waited for before the
+	 * read. */
+	if (!st_serving_begin(&on, catalog) ||
+	    !st_settle_points(&on, m->points, m->n_points)) {
 		out->reason = (uint8_t)on.why;
 		out->elsewhere = on.elsewhere;
 		out->n_elsewhere = on.n_elsewhere;

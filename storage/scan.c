@@ -4,11 +4,12 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "cluster/key.h"
 #include "storage/catalog.h"
 #include "storage/fill.h"
 #include "storage/read.h"
 #include "storage/scan_int.h"
-#include "storage/serving.h"
+#include "storage/settle.h"
 
 #define PAGE_BYTES_DEFAULT (256u << 10)
 #define PAGE_BYTES_MIN     1024u
@@ -292,6 +293,35 @@ scan_page(struct st_scan *s, struct st_serving *on, struct cl_page *out)
 	return e;
 }
 
+/* Until no prepared write is in the range, in any of the slots; by an index: in
+ * all of the table there, since a row's place in it may be a new one. */
+static bool
+wait_for_prepared(struct st_scan *s, struct st_serving *on, bool all)
+{
+	struct st_key_range *r;
+
+	if (!st_settle_needed(on))
+		return true;
+	r = NEW_N(s->arena, struct st_key_range, on->n);
+	for (uint32_t i = 0; i < s->m->n_slots; i++) {
+		struct buf from, to;
+
+		buf_init(&from, s->arena);
+		cl_key_prefix(&from, s->m->table, s->m->slots[i].slot);
+		buf_init(&to, s->arena);
+		buf_str(&to, buf_view(&from));
+		if (!all) {
+			buf_str(&from, s->m->start);
+			buf_str(&to, s->m->end);
+		}
+		r[i].from = buf_view(&from);
+		r[i].to = !all && s->m->end.len
+			      ? buf_view(&to)
+			      : cl_key_after_prefix(s->arena, buf_view(&to));
+	}
+	return st_settle_ranges(on, r);
+}
+
 /* index 0: by primary key. */
 static struct err *
 scan(const struct st_scan_ask *ask, uint32_t index, struct cl_page *out)
@@ -323,7 +353,8 @@ scan(const struct st_scan_ask *ask, uint32_t index, struct cl_page *out)
 		out->done = 1;
 		return NULL;
 	}
-	if (!st_serving_begin(&on, ask->catalog)) {
+	if (!st_serving_begin(&on, ask->catalog) ||
+	    !wait_for_prepared(s, &on, index != 0)) {
 		out->reason = (uint8_t)on.why;
 		out->elsewhere = on.elsewhere;
 		out->n_elsewhere = on.n_elsewhere;

@@ -4,11 +4,14 @@
 #include "storage/build.h"
 #include "storage/catalog.h"
 #include "storage/conn.h"
+#include "storage/coordinate.h"
+#include "storage/decide.h"
 #include "storage/elect.h"
 #include "storage/facts.h"
 #include "storage/follow.h"
 #include "storage/join.h"
 #include "storage/link.h"
+#include "storage/prepare.h"
 #include "storage/propose.h"
 #include "storage/read.h"
 #include "storage/scrub.h"
@@ -276,6 +279,56 @@ serve_repair(struct st_request *r, void *msg)
 	return NULL;
 }
 
+static struct err *
+serve_commit(struct st_request *r, void *msg)
+{
+	struct cl_proposed out;
+
+	TRY(st_commit(r->node, r->arena, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_PROPOSED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_prepare(struct st_request *r, void *msg)
+{
+	struct cl_proposed out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	TRY(st_prepare_serve(r->node, r->arena, msg, r->frame.catalog, &out));
+	st_reply(r, CL_MSG_PROPOSED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_resolve(struct st_request *r, void *msg)
+{
+	const struct cl_resolve *m = msg;
+	struct cl_resolved out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	if (m->outcome != CL_COMMIT && m->outcome != CL_ABORT)
+		return ERR(r->arena, ERRCODE_PROTOCOL_VIOLATION,
+		    "malformed outcome of a transaction");
+	st_resolve_serve(r->node, m, r->frame.catalog, &out);
+	st_reply(r, CL_MSG_RESOLVED, &out);
+	return NULL;
+}
+
+static struct err *
+serve_outcome(struct st_request *r, void *msg)
+{
+	struct cl_told out;
+	uint32_t from;
+
+	TRY(member(r, &from));
+	st_outcome_serve(r->node, msg, r->frame.catalog, &out);
+	st_reply(r, CL_MSG_OUTCOME, &out);
+	return NULL;
+}
+
 static const struct {
 	uint16_t kind;
 	struct err *(*serve)(struct st_request *r, void *msg);
@@ -300,6 +353,10 @@ static const struct {
     {CL_MSG_RESYNC_ASK, serve_resync_ask},
     {CL_MSG_REPAIR, serve_repair},
     {CL_MSG_INDEX_BUILD, serve_index_build},
+    {CL_MSG_COMMIT, serve_commit},
+    {CL_MSG_PREPARE, serve_prepare},
+    {CL_MSG_RESOLVE, serve_resolve},
+    {CL_MSG_OUTCOME_GET, serve_outcome},
 };
 
 static struct err *

@@ -7,6 +7,7 @@
 #include "storage/elect.h"
 #include "storage/log.h"
 #include "storage/propose.h"
+#include "storage/settle.h"
 
 #define SLICE_ROWS   1000u
 #define LEAD_WAIT_US 5000000u
@@ -388,6 +389,7 @@ st_sweep(struct st_node *n)
 
 	drop_tombstones(n, a);
 	forget_results(n, a);
+	st_settle_sweep(n);
 	/* After a change twice: what was under way when the table went may have
 	 * been applied after the first pass. */
 	if (n->purge_version != cl_catalog_version(n->catalog.snap)) {

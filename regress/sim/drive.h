@@ -97,7 +97,8 @@ struct run {
 	struct client clients[RUN_CLIENTS_MAX];
 	uint32_t n_clients;
 	struct history history;
-	void *state; /* the scenario's */
+	void *state;    /* the scenario's */
+	void *sessions; /* bank.c: of gateways, used by clients */
 	uint64_t acked, unknown, refused;
 	bool stop; /* of the present phase */
 	struct buf failures;

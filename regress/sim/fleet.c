@@ -230,6 +230,10 @@ boot_node(void *arg, struct world *w)
 	c.beat_us = n->fleet->conf.beat_us;
 	c.log_retention = n->fleet->conf.log_retention;
 	c.resync_page = (uint32_t)n->fleet->conf.page_bytes;
+	if (n->fleet->conf.txn_abort_after_us)
+		c.txn_abort_after_us = n->fleet->conf.txn_abort_after_us;
+	if (n->fleet->conf.txn_retention_us)
+		c.txn_retention_us = n->fleet->conf.txn_retention_us;
 	if (n->fleet->conf.scrub_us)
 		c.scrub_interval_us = n->fleet->conf.scrub_us;
 	if (n->fleet->conf.resync_rate)

@@ -11,6 +11,7 @@
 	    CHAOS_GATEWAY_CLOCK | CHAOS_WILD_DRIFT)
 
 extern const struct scenario scenario_atomic;
+extern const struct scenario scenario_bank;
 extern const struct scenario scenario_consistency;
 extern const struct scenario scenario_ddl_race;
 extern const struct scenario scenario_failover;

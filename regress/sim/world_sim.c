@@ -538,3 +538,34 @@ sim_rng(const struct sim *s, const char *part)
 {
 	return rng_of(s->seed, XXH3_64bits(part, strlen(part)));
 }
+
+struct spawn {
+	struct sim_host *host;
+	uint32_t boots;
+	const char *name;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static void
+spawn_ev(void *arg)
+{
+	const struct spawn *p = arg;
+	struct sim_host *h = p->host;
+
+	if (!h->up || h->boots != p->boots)
+		return;
+	sim_enter(h);
+	fiber_spawn(&h->world, p->name, FIBER_STACK_GATEWAY, p->fn, p->arg);
+	sim_leave(h);
+}
+
+void
+sim_spawn(
+    struct sim_host *h, const char *name, void (*fn)(void *arg), void *arg)
+{
+	struct spawn *p = NEW(h->sim->arena, struct spawn);
+
+	*p = (struct spawn){h, h->boots, name, fn, arg};
+	sim_at(h->sim, h->sim->now, spawn_ev, p);
+}

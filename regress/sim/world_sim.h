@@ -87,6 +87,11 @@ void sim_pause(struct sim_host *h, uint64_t until_us);
 /* All that are up. */
 void sim_pause_all(struct sim *s, uint64_t until_us);
 
+/* A fiber in its present process, soon; nothing if that ends first. From
+ * anywhere. */
+void sim_spawn(
+    struct sim_host *h, const char *name, void (*fn)(void *arg), void *arg);
+
 /* Its clocks: how fast the monotonic one runs, in parts per million of too
  * much, and how far the wall clock is ahead. */
 void sim_clock_drift(struct sim_host *h, int32_t ppm);

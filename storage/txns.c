@@ -849,13 +849,3 @@ st_txns_next_forget(const struct st_txns *t)
 	}
 	return next;
 }
-
-void
-st_txns_counts(const struct st_txns *t, size_t *parts, size_t *unsettled)
-{
-	*parts = *unsettled = 0;
-	LIST_FOREACH(at, &t->parts)
-	(*parts)++;
-	LIST_FOREACH(at, &t->decisions)
-	*unsettled += !is_settled(LIST_ENTRY(at, struct st_decision, link));
-}

@@ -131,7 +131,5 @@ bool st_txns_owns(struct str key);
 
 /* When something can be forgotten, by an entry of this stamp; 0: nothing. */
 cl_stamp st_txns_next_forget(const struct st_txns *t);
-/* Parts, decisions that are not settled. */
-void st_txns_counts(const struct st_txns *t, size_t *parts, size_t *unsettled);
 
 #endif

@@ -44,10 +44,19 @@ struct group {
 	struct map *ops;
 };
 
+/* A transaction over several groups, as entries of any of them tell of it. */
+struct txn {
+	struct st_ballot begun; /* by its Prepares */
+	uint8_t decision;       /* the first one */
+	uint8_t resolved;       /* before a decision was heard of */
+};
+
 struct invariants {
 	struct arena *arena;
 	struct arena *scratch;
 	struct map *groups;
+	struct map *txns;
+	bool rebooted; /* somebody: it may have applied what nobody told of */
 	void (*fail)(void *arg, const char *text);
 	void *arg;
 	struct inv_counts counts;
@@ -178,6 +187,7 @@ invariants_elected(struct invariants *v, const struct inv_event *e)
 	const struct term *same = term_of(g, &e->ballot);
 	uint64_t high = high_below(g, &e->ballot);
 
+	v->rebooted |= e->boot > 1;
 	v->counts.elections++;
 	if (same)
 		complain(v, e, "ballot %s was won by member %u already",
@@ -225,6 +235,57 @@ check_op(struct invariants *v, struct group *g, const struct inv_event *e,
 	map_put(g->ops, buf_view(&b), g);
 }
 
+static struct txn *
+txn_of(struct invariants *v, const struct st_txn *id)
+{
+	struct txn *t;
+	struct buf b;
+
+	buf_init(&b, v->scratch);
+	st_txn_put(&b, id);
+	t = map_get(v->txns, buf_view(&b));
+	if (t)
+		return t;
+	t = NEW(v->arena, struct txn);
+	map_put(v->txns, buf_view(&b), t);
+	return t;
+}
+
+/* It is committed in the ballot in which it was begun, and resolved as the
+ * first Decide says, which was applied before. */
+static void
+check_txn(struct invariants *v, const struct inv_event *e,
+    const struct st_entry *entry)
+{
+	struct txn *t = txn_of(v, &entry->txn);
+
+	if (entry->kind == ST_ENTRY_PREPARE) {
+		t->begun = entry->coordinator;
+	} else if (entry->kind == ST_ENTRY_DECIDE && !t->decision) {
+		t->decision = entry->outcome;
+		if (t->resolved && t->resolved != t->decision)
+			complain(v, e,
+			    "a transaction is decided with outcome %u, and was "
+			    "resolved otherwise",
+			    t->decision);
+		if (entry->outcome == CL_COMMIT && t->begun.round &&
+		    st_ballot_cmp(&t->begun, &entry->ballot) != 0)
+			complain(v, e,
+			    "a transaction of ballot %s was committed in "
+			    "ballot %s",
+			    show(v, &t->begun), show(v, &entry->ballot));
+	} else if (entry->kind == ST_ENTRY_RESOLVE && !t->decision &&
+		   v->rebooted) {
+		t->resolved = entry->outcome;
+	} else if (entry->kind == ST_ENTRY_RESOLVE &&
+		   t->decision != entry->outcome) {
+		complain(v, e,
+		    "a transaction was resolved with outcome %u, and the "
+		    "decision is %u",
+		    entry->outcome, t->decision);
+	}
+}
+
 static void
 check_first(struct invariants *v, struct group *g, const struct inv_event *e,
     struct first *f)
@@ -252,8 +313,10 @@ check_first(struct invariants *v, struct group *g, const struct inv_event *e,
 		    show(v, &entry.ballot), show(v, &before->ballot));
 	if (before && before->stamp >= entry.stamp)
 		complain(v, e, "its stamp is not above that before");
-	if (entry.kind == ST_ENTRY_PROPOSAL)
+	if (entry.kind == ST_ENTRY_PROPOSAL || entry.with_op)
 		check_op(v, g, e, &entry.op);
+	if (st_entry_of_txn(entry.kind) && entry.kind != ST_ENTRY_SETTLED)
+		check_txn(v, e, &entry);
 }
 
 static struct first *
@@ -324,6 +387,7 @@ invariants_applied(struct invariants *v, const struct inv_event *e)
 	struct copy *c = copy_of(v, g, e->member);
 	uint64_t hash = XXH3_64bits(e->entry.p, e->entry.len);
 
+	v->rebooted |= e->boot > 1;
 	if (!is_next(c, e))
 		complain(v, e, "applied after index %" PRIu64 "%s", c->applied,
 		    e->boot == c->boot ? "" : ", before a crash");
@@ -366,6 +430,7 @@ invariants_new(
 	v->arena = a;
 	v->scratch = arena_new(a, "invariants");
 	v->groups = map_new(a);
+	v->txns = map_new(a);
 	v->fail = fail;
 	v->arg = arg;
 	return v;

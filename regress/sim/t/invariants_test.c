@@ -252,6 +252,64 @@ operation_twice_in_a_log_is_found(void)
 	rig_free(&r);
 }
 
+/* An entry of a transaction that member 1 appended and applied. */
+static void
+apply_txn(struct rig *r, const struct st_entry *of, uint64_t index)
+{
+	struct st_entry x = *of;
+	struct inv_event e = {.member = 1, .gid = gid, .index = index};
+	struct buf b;
+
+	x.txn = (struct st_txn){gid, 5, 1};
+	x.index = index;
+	x.stamp = index * 10;
+	x.ballot = e.ballot = ballot(1, 1);
+	buf_init(&b, r->arena);
+	st_entry_encode(&b, &x);
+	e.entry = buf_view(&b);
+	invariants_applied(r->v, &e);
+}
+
+#define TXN(r, n, k, ...)                                                      \
+	apply_txn(r, &(struct st_entry){.kind = ST_ENTRY_##k, __VA_ARGS__}, n)
+
+static void
+transaction_that_is_resolved_otherwise_is_found(void)
+{
+	struct rig r;
+
+	rig_init(&r);
+	elect(&r, 1, 1, 0);
+	TXN(&r, 1, PREPARE, .coordinator = ballot(1, 1));
+	TXN(&r, 2, DECIDE, .outcome = CL_COMMIT);
+	TXN(&r, 3, RESOLVE, .outcome = CL_COMMIT);
+	/* Only the first decision is one. */
+	TXN(&r, 4, DECIDE, .outcome = CL_ABORT);
+	CHECK(r.failures == 0);
+	TXN(&r, 5, RESOLVE, .outcome = CL_ABORT);
+	CHECK(r.failures == 1);
+	rig_free(&r);
+	/* Without any decision. */
+	rig_init(&r);
+	elect(&r, 1, 1, 0);
+	TXN(&r, 1, RESOLVE, .outcome = CL_ABORT);
+	CHECK(r.failures == 1);
+	rig_free(&r);
+}
+
+static void
+transaction_committed_in_another_ballot_is_found(void)
+{
+	struct rig r;
+
+	rig_init(&r);
+	elect(&r, 1, 1, 0);
+	TXN(&r, 1, PREPARE, .coordinator = ballot(1, 2));
+	TXN(&r, 2, DECIDE, .outcome = CL_COMMIT);
+	CHECK(r.failures == 1);
+	rig_free(&r);
+}
+
 CU_MAIN("invariants", {"normal_life_is_fine", normal_life_is_fine},
     {"leader_without_what_was_applied_is_found",
 	leader_without_what_was_applied_is_found},
@@ -262,4 +320,8 @@ CU_MAIN("invariants", {"normal_life_is_fine", normal_life_is_fine},
 	different_entries_at_an_index_are_found},
     {"gap_or_repetition_is_found", gap_or_repetition_is_found},
     {"what_falls_along_a_log_is_found", what_falls_along_a_log_is_found},
-    {"operation_twice_in_a_log_is_found", operation_twice_in_a_log_is_found})
+    {"operation_twice_in_a_log_is_found", operation_twice_in_a_log_is_found},
+    {"transaction_that_is_resolved_otherwise_is_found",
+	transaction_that_is_resolved_otherwise_is_found},
+    {"transaction_committed_in_another_ballot_is_found",
+	transaction_committed_in_another_ballot_is_found})

@@ -634,6 +634,7 @@ set_shape(struct run *r, struct fleet_conf *fc)
 	fc->log_retention = (uint64_t)1024 << rng_between(&shape, 1, 14);
 	if (r->opts.scenario->log_retention)
 		fc->log_retention = r->opts.scenario->log_retention;
+	fc->transactions = false;
 	fc->txn_abort_after_us = fc->txn_retention_us = 0;
 	fc->scrub_us = r->opts.scenario->scrub_us;
 	fc->resync_rate = r->opts.scenario->resync_rate;

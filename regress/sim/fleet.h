@@ -27,6 +27,7 @@ struct fleet_conf {
 	size_t page_bytes;      /* of one page of a scan, or of a resync */
 	uint64_t tombstone_age_us;
 	uint64_t sweep_interval_us;
+	bool transactions;           /* there are some over several groups */
 	uint64_t txn_abort_after_us; /* 0 = as usual */
 	uint64_t txn_retention_us;   /* 0 = as usual */
 	uint64_t scrub_us;           /* 0 = as usual */

@@ -10,8 +10,8 @@
  *  - Who is elected has everything that was applied before (leader
  *    completeness).
  *  - An operation id is in a log once.
- *  - A transaction is committed in the ballot in which it was begun, and resolved
- *    as its first decision says, which was applied before (I4). */
+ *  - A transaction is committed in the ballot in which it was begun, and
+ * resolved as its first decision says, which was applied before (I4). */
 #ifndef REGRESS_SIM_INVARIANTS_H
 #define REGRESS_SIM_INVARIANTS_H
 

@@ -609,6 +609,7 @@ check(struct client *c)
 static void
 shape(struct fleet_conf *f)
 {
+	f->transactions = true;
 	f->slots = f->slots < 4 ? f->slots * 4 : f->slots;
 	if (f->sweep_interval_us % 3)
 		f->txn_abort_after_us = 2 * SECOND + f->sweep_interval_us;
@@ -622,6 +623,23 @@ const struct scenario scenario_bank = {
     .clients = 6,
     .faults_not = CHAOS_APART,
     .think_us = 30000,
+    .shape = shape,
+    .setup = setup,
+    .work = work,
+    .check = check,
+};
+
+/* Who coordinates, prepares, asks or answers is struck between any two steps.
+ */
+const struct scenario scenario_bank_takeover = {
+    .name = "bank_takeover",
+    .claim = "transfers are whole whoever leads, and whoever goes",
+    .clients = 6,
+    .faults = CHAOS_TAKEOVER | CHAOS_LEASE_PAUSE | CHAOS_NODE_KILL |
+	      CHAOS_PARTITION | CHAOS_ONE_WAY,
+    .faults_not = CHAOS_APART,
+    .think_us = 20000,
+    .replication = 3,
     .shape = shape,
     .setup = setup,
     .work = work,

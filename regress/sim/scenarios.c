@@ -671,7 +671,7 @@ const struct scenario *const scenarios[] = {&durable, &counter, &race, &reg,
     &scenario_takeover, &scenario_lease, &scenario_consistency,
     &scenario_reinsert, &scenario_resync, &scenario_gateway_clocks,
     &scenario_sequence, &scenario_late, &scenario_stale, &scenario_index,
-    &scenario_atomic, &scenario_bank, NULL};
+    &scenario_atomic, &scenario_bank, &scenario_bank_takeover, NULL};
 
 const struct scenario *
 scenario_named(const char *name)

@@ -12,6 +12,7 @@
 
 extern const struct scenario scenario_atomic;
 extern const struct scenario scenario_bank;
+extern const struct scenario scenario_bank_takeover;
 extern const struct scenario scenario_consistency;
 extern const struct scenario scenario_ddl_race;
 extern const struct scenario scenario_failover;

@@ -30,6 +30,18 @@ static const struct step steps[] = {
     {CL_MSG_RESYNC_PAGE, false, "sends a page"},
 };
 
+/* Of transactions: only where there are some, or it would wait for ever. */
+static const struct step txn_steps[] = {
+    {CL_MSG_PREPARE, false, "asks to prepare"},
+    {CL_MSG_PROPOSED, false, "answers that it has prepared, or more"},
+    {CL_MSG_RESOLVE, false, "tells an outcome"},
+    {CL_MSG_RESOLVED, false, "has resolved"},
+    {CL_MSG_OUTCOME_GET, false, "asks for an outcome"},
+    {CL_MSG_OUTCOME, false, "answers what was decided"},
+    {CL_MSG_APPEND, false, "appends"},
+    {CL_MSG_APPENDED, false, "acknowledges"},
+};
+
 struct takeover {
 	struct fleet *fleet;
 	struct sim *sim;
@@ -196,8 +208,13 @@ tap_ev(void *arg, struct sim_host *from, struct sim_host *to, struct str frame)
 void
 takeover_arm(struct takeover *t)
 {
-	t->step = &steps[rng_below(t->rng, sizeof steps / sizeof *steps)];
 	t->candidate = NULL;
+	if (t->fleet->conf.transactions && rng_below(t->rng, 3))
+		t->step = &txn_steps[rng_below(
+		    t->rng, sizeof txn_steps / sizeof *txn_steps)];
+	else
+		t->step =
+		    &steps[rng_below(t->rng, sizeof steps / sizeof *steps)];
 }
 
 void

@@ -512,6 +512,29 @@ on_propose(
 		carry_out(c, f->request, m);
 }
 
+/* All rows are in one store: the first part's group does it all. */
+static void
+on_commit(
+    struct fake_conn *c, const struct cl_frame *f, const struct cl_commit *m)
+{
+	struct cl_propose *as = NEW(c->node->store->arena, struct cl_propose);
+
+	*as = (struct cl_propose){.placement = m->parts[0].placement,
+	    .slot = m->parts[0].slot,
+	    .epoch = m->parts[0].epoch,
+	    .session = m->session,
+	    .sequence = m->sequence,
+	    .send = m->send,
+	    .deadline = m->deadline,
+	    .answered = m->answered,
+	    .conds = m->conds,
+	    .n_conds = m->n_conds,
+	    .writes = m->writes,
+	    .n_writes = m->n_writes};
+	c->node->last_age = m->age;
+	on_propose(c, f, as);
+}
+
 static void
 on_read(struct fake_conn *c, const struct cl_frame *f, const struct cl_read *m)
 {
@@ -825,6 +848,9 @@ on_request(struct fake_conn *c, const struct cl_frame *f, struct arena *a,
 		break;
 	case CL_MSG_PROPOSE:
 		on_propose(c, f, m);
+		break;
+	case CL_MSG_COMMIT:
+		on_commit(c, f, m);
 		break;
 	case CL_MSG_READ:
 		on_read(c, f, m);

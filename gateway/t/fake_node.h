@@ -66,6 +66,7 @@ struct fake_node {
 	int n_refused, n_held;
 	uint32_t last_send;
 	uint64_t last_deadline;
+	uint64_t last_age; /* of a COMMIT */
 };
 
 /* A cluster of n nodes with FAKE_SLOTS slots in so many copies, formed as a

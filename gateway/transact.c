@@ -55,6 +55,22 @@ make_message(struct run *r)
 	}
 }
 
+/* 54000, and nothing was sent. */
+static bool
+is_too_large(struct run *r)
+{
+	/* Its ids are not in it yet. */
+	size_t bytes = cl_msg_size(CL_MSG_COMMIT, &r->msg) + 64;
+
+	if (bytes <= CL_BODY_MAX)
+		return false;
+	r->c->outcome = GW_END_FAILED;
+	r->c->err = ERR(r->arena, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+	    "a transaction over several slots of %zu bytes is too large",
+	    bytes);
+	return true;
+}
+
 /* Epochs follow the slot map; false: the catalog has no such group. */
 static bool
 set_epochs(struct run *r)
@@ -409,6 +425,8 @@ gw_transact_run(struct gw_stmt *s, struct arena *a, struct gw_transact *c)
 	c->answer = NULL;
 	c->err = NULL;
 	make_message(&r);
+	if (is_too_large(&r))
+		return;
 	while ((act = gw_propose_step(&r.op, &ev)) < GW_END_APPLIED) {
 		if (act == GW_DO_SEND) {
 			send_one(&r);

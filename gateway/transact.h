@@ -31,9 +31,9 @@ struct gw_transact {
 	struct err *err; /* with the others */
 };
 
-/* In a fiber: carries it out to its end, as a new operation. All of it must be
- * within one frame. After a cancel, sends that left are still followed for a
- * short while. */
+/* In a fiber: carries it out to its end, as a new operation. It fails, 54000,
+ * when it is larger than one frame. After a cancel, sends that left are still
+ * followed for a short while. */
 void gw_transact_run(struct gw_stmt *s, struct arena *a, struct gw_transact *c);
 
 #endif

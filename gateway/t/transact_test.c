@@ -198,9 +198,38 @@ the_leader_is_found(void)
 	bench_copies(3, 3, hurried, leader_body);
 }
 
+static void
+large_body(struct bench *b)
+{
+	const struct cl_table *t = bench_table(b);
+	struct gw_transact c = commit_of(b, t, 0);
+	struct gw_transact_part part = c.parts[0], *p = &part;
+	int before = b->store.nodes[0]->n_proposed;
+
+	p->writes = NEW_N(b->arena, struct cl_write, 2);
+	p->n_writes = 2;
+	for (int i = 0; i < 2; i++)
+		p->writes[i] = (struct cl_write){CL_WRITE_PUT, p->conds[0].key,
+		    str_of(arena_alloc(b->arena, CL_VALUE_MAX), CL_VALUE_MAX)};
+	c.parts = p;
+	c.n_parts = 1;
+	gw_transact_run(&b->stmt, b->arena, &c);
+	CHECK(c.outcome == GW_END_FAILED);
+	CHECK(err_is(c.err, ERRCODE_PROGRAM_LIMIT_EXCEEDED));
+	CHECK(b->store.nodes[0]->n_proposed == before);
+}
+
+static void
+what_does_not_fit_a_frame_is_not_sent(void)
+{
+	bench_run(1, hurried, large_body);
+}
+
 CU_MAIN("commit", {"it_is_applied_or_false", it_is_applied_or_false},
     {"a_lost_answer_is_asked_for_again", a_lost_answer_is_asked_for_again},
     {"refused_to_the_end_is_failed", refused_to_the_end_is_failed},
     {"taken_and_never_answered_is_unknown",
 	taken_and_never_answered_is_unknown},
-    {"the_leader_is_found", the_leader_is_found})
+    {"the_leader_is_found", the_leader_is_found},
+    {"what_does_not_fit_a_frame_is_not_sent",
+	what_does_not_fit_a_frame_is_not_sent})

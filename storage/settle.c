@@ -25,6 +25,19 @@ struct ask {
 	struct cl_outcome_get m;
 };
 
+/* Still prepared? If not, it was resolved while the question was under way:
+ * what the answer says may be about a decision that is forgotten. */
+static bool
+is_prepared(const struct ask *q)
+{
+	const struct st_group *g =
+	    st_group_find(q->node, q->gid.placement, q->gid.slot);
+	const struct st_tx *x =
+	    g && g->txns ? st_txns_find(g->txns, &q->txn) : NULL;
+
+	return x && !x->resolved && !list_empty(&x->parts);
+}
+
 static void
 resolve(struct ask *q, uint8_t outcome)
 {
@@ -58,7 +71,7 @@ ask_fiber(void *arg)
 		&r) &&
 	    r.kind == CL_MSG_OUTCOME) {
 		told = r.msg;
-		if (!told->reason &&
+		if (!told->reason && is_prepared(q) &&
 		    (told->outcome == CL_COMMIT || told->outcome == CL_ABORT))
 			resolve(q, told->outcome);
 	}

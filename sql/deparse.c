@@ -202,6 +202,9 @@ put_base_type(struct buf *b, const struct sql_typename *t)
 		put_mods(b, t->mods, t->n_mods);
 		return;
 	}
+	/* The word alone means bit(1), but where a literal follows it. */
+	if (builtin && strcmp(n->name, "bit") == 0 && !t->n_mods)
+		builtin = false;
 	for (size_t i = 0;
 	     builtin && i < sizeof type_words / sizeof type_words[0]; i++) {
 		if (strcmp(n->name, type_words[i].name) != 0)

@@ -212,9 +212,8 @@ sql_key_values(struct arena *a, const struct sql_env *env,
 	kv->n = 0;
 	TRY(typed(&x, t, kv->column, &v));
 	if (!t->open) {
-		kv->n = !v.null &&
-			sql_fit(&x, v, kv->column->type, &kv->vals[0]) ==
-			SQL_FIT_EXACT;
+		kv->n = !v.null && sql_fit(&x, v, kv->column->type,
+				       &kv->vals[0]) == SQL_FIT_EXACT;
 		return NULL;
 	}
 	own = stored(v);

@@ -103,6 +103,7 @@ static const char *const rounds[][2] = {
     {"a::time with time zone", "a::time with time zone"},
     {"a::bit varying(3)", "a::bit varying(3)"},
     {"a::bit", "a::bit(1)"},
+    {"bit 'x'", "'x'::pg_catalog.\"bit\""},
     {"a::float(3)", "a::real"},
     {"a::s.t", "a::s.t"},
     {"interval '1' hour to second(3)", "'1'::interval hour to second(3)"},

@@ -5,6 +5,7 @@
 #include "expr/table.h"
 #include "gateway/route.h"
 #include "gateway/source.h"
+#include "gateway/transact.h"
 #include "gateway/worker.h"
 
 /* ---- sharing out ---- */
@@ -158,19 +159,6 @@ gw_commit_parts(struct gw_stmt *s, struct arena *a, struct gw_overlay_view v,
 
 /* ---- what may be sent ---- */
 
-static struct err *
-several_groups(struct arena *a, size_t n)
-{
-	return err_hint(
-	    err_detail(ERR(a, ERRCODE_FEATURE_NOT_SUPPORTED,
-			   "COMMIT of rows in several groups is not "
-			   "supported yet"),
-		"The transaction has written to rows of %zu groups.", n),
-	    "The transaction is still open. Rows of tables that are "
-	    "distributed by the same columns (distribute_by), with the same "
-	    "values in them, lie in one group.");
-}
-
 /* Each may have a condition and a write; as many as of any other statement. */
 #define ROWS_MAX (CL_CONDS_MAX / 2)
 
@@ -195,8 +183,8 @@ too_large(struct arena *a)
 	    err_detail(ERR(a, ERRCODE_PROGRAM_LIMIT_EXCEEDED,
 			   "the transaction's writes are too many for one "
 			   "COMMIT"),
-		"The writes of one group are one entry of its log, of %u "
-		"bytes and %u rows at most.",
+		"They are sent as one message, and those of one group are one "
+		"entry of its log: %u bytes and %u rows at most.",
 		CL_ENTRY_MAX, ROWS_MAX),
 	    "The transaction is still open: ROLLBACK TO a savepoint, or "
 	    "ROLLBACK and write less at once.");
@@ -254,30 +242,33 @@ find_taken(struct gw_stmt *s, struct arena *a, const struct gw_commit_part *p)
 	return NULL;
 }
 
-/* Rows come in the order of the conditions. */
+/* Rows come in the order of the conditions; *row: the next one of them. */
 static const struct gw_change *
-first_taken(const struct gw_commit_part *p, const struct cl_proposed *answer)
+first_taken(const struct gw_commit_part *p, const struct cl_proposed *answer,
+    uint32_t *row)
 {
-	uint32_t r = 0;
-
 	for (uint32_t i = p->n_schemas;
-	     i < p->msg.n_conds && r < answer->n_rows; i++) {
-		if (!str_eq(p->msg.conds[i].key, answer->rows[r].key))
+	     i < p->msg.n_conds && *row < answer->n_rows; i++) {
+		if (!str_eq(p->msg.conds[i].key, answer->rows[*row].key))
 			continue;
 		if (p->msg.conds[i].kind == CL_COND_ABSENT)
 			return p->asked[i - p->n_schemas];
-		r++;
+		++*row;
 	}
 	return NULL;
 }
 
 static struct err *
 end_false(struct gw_stmt *s, struct arena *a, const struct sql_env *env,
-    const struct gw_commit_part *p, const struct cl_proposed *answer)
+    const struct gw_commit *commit, const struct cl_proposed *answer)
 {
-	const struct gw_change *c =
-	    answer->n_rows ? first_taken(p, answer) : find_taken(s, a, p);
+	const struct gw_change *c = NULL;
+	uint32_t row = 0;
 
+	for (size_t i = 0; i < commit->n && !c; i++)
+		c = answer->n_rows
+			? first_taken(&commit->parts[i], answer, &row)
+			: find_taken(s, a, &commit->parts[i]);
 	return c ? duplicate(a, env, c) : changed(a);
 }
 
@@ -320,42 +311,92 @@ end_lost(struct arena *a, const struct err *e)
 	    "before running it again.");
 }
 
-static struct err *
-run_one(struct gw_stmt *s, struct arena *a, const struct sql_env *env,
-    const struct gw_commit_part *part)
+/* ---- carrying it out ---- */
+
+/* How an operation ended: of one group, or of several. */
+struct end {
+	enum gw_action outcome;
+	const struct cl_proposed *answer;
+	const struct err *err;
+};
+
+static struct end
+run_one(struct gw_stmt *s, struct arena *a, const struct gw_commit_part *part)
 {
 	struct gw_proposal p = {.msg = part->msg};
 
 	gw_propose_run(s, a, &p, 1);
-	switch (p.outcome) {
-	case GW_END_APPLIED:
-		s->applied += part->msg.n_writes;
-		return NULL;
-	case GW_END_FALSE:
-		return end_false(s, a, env, part, p.answer);
-	case GW_END_STALE:
-	case GW_END_FAILED:
-		return end_failed(a, p.err);
-	case GW_END_LOST:
-		return end_lost(a, p.err);
-	case GW_DO_SEND:
-	case GW_DO_PAUSE:
-		break;
+	return (struct end){p.outcome, p.answer, p.err};
+}
+
+static struct end
+run_several(struct gw_stmt *s, struct arena *a, struct gw_transact *t)
+{
+	gw_transact_run(s, a, t);
+	return (struct end){t->outcome, t->answer, t->err};
+}
+
+static struct gw_transact
+transact_of(struct arena *a, const struct gw_commit *c)
+{
+	struct gw_transact_part *parts =
+	    NEW_N(a, struct gw_transact_part, c->n);
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct cl_propose *m = &c->parts[i].msg;
+
+		parts[i] = (struct gw_transact_part){m->placement, m->slot,
+		    m->conds, m->n_conds, m->writes, m->n_writes};
 	}
-	UNREACHABLE();
+	return (struct gw_transact){.parts = parts,
+	    .n_parts = (uint32_t)c->n,
+	    .unknown_sqlstate = ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN};
+}
+
+static bool
+all_fit(struct arena *a, const struct gw_commit *c)
+{
+	struct gw_transact t;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!fits(&c->parts[i].msg))
+			return false;
+	if (c->n == 1)
+		return true;
+	t = transact_of(a, c);
+	return gw_transact_fits(a, &t);
 }
 
 struct err *
 gw_commit_run(struct gw_stmt *s, struct arena *a, const struct sql_env *env,
     const struct gw_commit *c, bool *open)
 {
+	struct gw_transact t;
+	struct end end;
+
 	*open = true;
 	if (c->n == 0)
 		return NULL;
-	if (c->n > 1)
-		return several_groups(a, c->n);
-	if (!fits(&c->parts[0].msg))
+	if (!all_fit(a, c))
 		return too_large(a);
 	*open = false;
-	return run_one(s, a, env, &c->parts[0]);
+	t = transact_of(a, c);
+	end = c->n == 1 ? run_one(s, a, &c->parts[0]) : run_several(s, a, &t);
+	switch (end.outcome) {
+	case GW_END_APPLIED:
+		for (size_t i = 0; i < c->n; i++)
+			s->applied += c->parts[i].msg.n_writes;
+		return NULL;
+	case GW_END_FALSE:
+		return end_false(s, a, env, c, end.answer);
+	case GW_END_STALE:
+	case GW_END_FAILED:
+		return end_failed(a, end.err);
+	case GW_END_LOST:
+		return end_lost(a, end.err);
+	case GW_DO_SEND:
+	case GW_DO_PAUSE:
+		break;
+	}
+	UNREACHABLE();
 }

@@ -29,19 +29,16 @@ struct run {
 /* ---- the message ---- */
 
 static void
-make_message(struct run *r)
+make_message(struct arena *a, const struct gw_transact *c, struct cl_commit *m)
 {
-	const struct gw_transact *c = r->c;
-	struct cl_commit *m = &r->msg;
-
-	m->parts = NEW_N(r->arena, struct cl_part_head, c->n_parts);
+	m->parts = NEW_N(a, struct cl_part_head, c->n_parts);
 	m->n_parts = c->n_parts;
 	for (uint32_t i = 0; i < c->n_parts; i++) {
 		m->n_conds += c->parts[i].n_conds;
 		m->n_writes += c->parts[i].n_writes;
 	}
-	m->conds = NEW_N(r->arena, struct cl_cond, m->n_conds + 1);
-	m->writes = NEW_N(r->arena, struct cl_write, m->n_writes + 1);
+	m->conds = NEW_N(a, struct cl_cond, m->n_conds + 1);
+	m->writes = NEW_N(a, struct cl_write, m->n_writes + 1);
 	m->n_conds = m->n_writes = 0;
 	for (uint32_t i = 0; i < c->n_parts; i++) {
 		const struct gw_transact_part *p = &c->parts[i];
@@ -55,12 +52,27 @@ make_message(struct run *r)
 	}
 }
 
+static size_t
+size_of(const struct cl_commit *m)
+{
+	return cl_msg_size(CL_MSG_COMMIT, m) + 64; /* its ids come later */
+}
+
+bool
+gw_transact_fits(struct arena *a, const struct gw_transact *c)
+{
+	struct cl_commit m = {.n_parts = 0};
+
+	make_message(a, c, &m);
+	return m.n_parts <= CL_PARTS_MAX && m.n_conds <= CL_CONDS_MAX &&
+	       m.n_writes <= CL_WRITES_MAX && size_of(&m) <= CL_BODY_MAX;
+}
+
 /* 54000, and nothing was sent. */
 static bool
 is_too_large(struct run *r)
 {
-	/* Its ids are not in it yet. */
-	size_t bytes = cl_msg_size(CL_MSG_COMMIT, &r->msg) + 64;
+	size_t bytes = size_of(&r->msg);
 
 	if (bytes <= CL_BODY_MAX)
 		return false;
@@ -424,7 +436,7 @@ gw_transact_run(struct gw_stmt *s, struct arena *a, struct gw_transact *c)
 	r.msg.answered = s->ops->sequence + 1;
 	c->answer = NULL;
 	c->err = NULL;
-	make_message(&r);
+	make_message(r.arena, r.c, &r.msg);
 	if (is_too_large(&r))
 		return;
 	while ((act = gw_propose_step(&r.op, &ev)) < GW_END_APPLIED) {

@@ -31,6 +31,8 @@ struct gw_transact {
 	struct err *err; /* with the others */
 };
 
+/* Whether it fits one frame; `a` is for its message. */
+bool gw_transact_fits(struct arena *a, const struct gw_transact *c);
 /* In a fiber: carries it out to its end, as a new operation. It fails, 54000,
  * when it is larger than one frame. After a cancel, sends that left are still
  * followed for a short while. */

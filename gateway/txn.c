@@ -156,6 +156,8 @@ gw_txn_source(struct gw_session *s, struct gw_portal *p)
 	if (!s->overlay)
 		return gw_source_new(p->arena, &p->stmt);
 	p->kept = true;
+	/* The overlay is in the order of primary keys. */
+	p->env.no_indexes = gw_overlay_bytes(s->overlay) > 0;
 	return gw_overlay_source_new(
 	    p->arena, &p->stmt, s->overlay, &rules, &p->env);
 }

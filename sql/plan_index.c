@@ -239,7 +239,8 @@ sql_plan_access(struct sql_exec *x, const struct sql_query *q,
 	out->index_cond = NEW_N(x->arena, struct expr *, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		sql_key_note(best, &conjs[i]);
-	while ((index = cl_index_each(x->env->catalog, r->table->id, &at))) {
+	while (!x->env->no_indexes &&
+	       (index = cl_index_each(x->env->catalog, r->table->id, &at))) {
 		k = key_of_index(x, r, index, conjs, n);
 		if (!k)
 			continue;

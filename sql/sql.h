@@ -29,6 +29,7 @@ struct sql_env {
 	const struct ex_env *ex;
 	size_t row_max;    /* row_size_max */
 	bool no_params;    /* a simple query: $1 does not exist */
+	bool no_indexes;   /* rows are reached by primary key alone */
 	size_t memory_max; /* of one statement's sorts and groups; 0: 256 MiB */
 	size_t batch_bytes; /* rows that are inserted together; 0: 8 MiB */
 	void (*notice)(void *arg, struct err *e); /* WARNING, NOTICE */

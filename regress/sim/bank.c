@@ -4,8 +4,8 @@
 
 #include "expr/table.h"
 #include "gateway/catalog.h"
-#include "gateway/transact.h"
 #include "gateway/source.h"
+#include "gateway/transact.h"
 #include "gateway/worker.h"
 
 #define TIMEOUT_US 15000000u

@@ -225,7 +225,7 @@ begin atomic partition (id = 1, tenant_id = 't1');
 select * from org where tenant_id = 't1' and id = 1;
 rollback;
 
--- BEGIN ATOMIC: rows of any table, as long as they lie in one group
+-- BEGIN ATOMIC: rows of any tables, in any groups
 begin atomic;
 insert into audit values (1, 'one');
 select * from audit;
@@ -236,6 +236,19 @@ insert into audit select g, 'many' from generate_series(10, 300) g;
 select count(*) from audit;
 commit;
 select count(*) from audit;
-rollback;
-select count(*) from audit;
+-- all of it or nothing: one key is taken meanwhile by another session
+begin atomic;
+insert into audit select g, 'more' from generate_series(301, 400) g;
+update audit set what = 'changed' where id < 20;
+delete from audit where id between 20 and 29;
+select count(*), count(*) filter (where what = 'changed') from audit;
+\! psql -qX -c "insert into audit values (333, 'mine')"
+commit;
+select count(*), count(*) filter (where what = 'changed') from audit;
+begin atomic;
+insert into audit select g, 'more' from generate_series(401, 500) g;
+update audit set what = 'changed' where id < 20;
+delete from audit where id between 20 and 29;
+commit;
+select count(*), count(*) filter (where what = 'changed') from audit;
 commit;

@@ -120,22 +120,40 @@ a_hint_is_followed_at_once_and_remembered(void)
 	bench_copies(3, 3, NULL, hint_body);
 }
 
+/* An insert that cannot succeed within that time; what nodes count is its own.
+ * One that has a send out when time is up ends with 40003, as it must: on a
+ * busy machine that happens, but not each time. */
+static struct err *
+insert_in_vain(
+    struct bench *b, const struct cl_table *t, int64_t id, uint64_t us)
+{
+	struct err *e;
+	int n = 0;
+
+	do {
+		for (uint32_t i = 0; i < b->store.n_nodes; i++)
+			b->store.nodes[i]->n_proposed = 0;
+		bench_stmt(b, us);
+		e = bench_insert(b, t, id, 1);
+	} while (
+	    e && err_is(e, ERRCODE_STATEMENT_COMPLETION_UNKNOWN) && ++n < 5);
+	return e;
+}
+
 static void
 circle_body(struct bench *b)
 {
 	const struct cl_table *t = bench_table(b);
 	struct fake_node **n = b->store.nodes;
-	int proposed = n[0]->n_proposed;
 	struct err *e;
 
 	n[0]->points_at = 2;
 	n[1]->points_at = n[2]->points_at = 1;
-	bench_stmt(b, 200 * MS);
-	e = bench_insert(b, t, 0, 1);
+	e = insert_in_vain(b, t, 0, 200 * MS);
 	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	/* Pauses of 4, 8, 16, 32, then 64 ms at most and half that at least. */
-	CHECK(n[0]->n_proposed - proposed >= 4);
-	CHECK(n[0]->n_proposed - proposed <= 12);
+	CHECK(n[0]->n_proposed >= 4);
+	CHECK(n[0]->n_proposed <= 12);
 	CHECK(n[1]->n_proposed + n[2]->n_proposed <= 24);
 	n[0]->points_at = n[1]->points_at = n[2]->points_at = 0;
 	bench_stmt(b, 1000 * MS);
@@ -275,8 +293,7 @@ gone_body(struct bench *b)
 	fake_node_stop(b->store.nodes[1]);
 	all_led_by(b, 1);
 	links_down(b, 2);
-	bench_stmt(b, 300 * MS);
-	e = bench_insert(b, t, 1, 1);
+	e = insert_in_vain(b, t, 1, 300 * MS);
 	CHECK(e && err_is(e, ERRCODE_QUERY_CANCELED) && e->detail);
 	bench_stmt(b, 300 * MS);
 	e = read_keys(b, t, 1, &found);

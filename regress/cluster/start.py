@@ -98,6 +98,8 @@ def the_invoking_user_has_a_role_and_a_database():
 @claim
 def a_taken_port_is_named():
     with socket.socket() as s:
+        # Connections of the claims before may still be on their way out.
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", port))
         s.listen()
         status, said = start("--detach", "--port", str(port))

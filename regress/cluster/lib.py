@@ -507,9 +507,13 @@ class Watcher(threading.Thread):
 
 class Workload:
     """Writers under way; stop() and then verify() what is there."""
+    under_way = []
 
     def __init__(self, cluster, writers=10, timeout="4s", watchers=2,
                  others=()):
+        # Of a claim that failed: its rows would be found among these.
+        for w in list(Workload.under_way):
+            w.end()
         self.cluster, self.timeout = cluster, timeout
         self.counters = Counters()
         c = cluster.connect()
@@ -528,6 +532,7 @@ class Workload:
         self.writers += [kind(self, writers + i)
                          for i, kind in enumerate(others)]
         self.watchers = [Watcher(self, i) for i in range(watchers)]
+        Workload.under_way.append(self)
         for t in self.writers + self.watchers:
             t.start()
 
@@ -538,7 +543,7 @@ class Workload:
         """Until n more inserts were acknowledged."""
         want = self.acked() + n
         wait_for(lambda: self.acked() >= want, seconds,
-                 "%d more rows are acknowledged (have %d of %d; %s)" %
+                 "%d more rows are acknowledged (had %d of %d; %s)" %
                  (n, self.acked(), want, self.codes()))
 
     def wait_all_writers(self, seconds=60):
@@ -569,11 +574,18 @@ class Workload:
         check(not other, "clients saw", other, [
             w.said[k] for w in self.writers for k in other if k in w.said][:3])
 
-    def stop(self):
+    def end(self):
+        """Tells all to end, and waits; who does not is seen by is_alive()."""
+        if self in Workload.under_way:
+            Workload.under_way.remove(self)
         for t in self.writers + self.watchers:
             t.over = True
         for t in self.writers + self.watchers:
             t.join(60)
+
+    def stop(self):
+        self.end()
+        for t in self.writers + self.watchers:
             check(not t.is_alive(), "a statement hangs")
             if t.broken:
                 raise t.broken

@@ -123,7 +123,8 @@ part_change(struct gw_commit_part *p, const struct gw_change *c, struct str key)
 		asks = false;
 	if (asks) {
 		p->asked[m->n_conds - p->n_schemas] = c;
-		m->conds[m->n_conds++] = (struct cl_cond){kind, key, c->stamp};
+		m->conds[m->n_conds++] =
+		    (struct cl_cond){(uint8_t)kind, key, c->stamp};
 	}
 	m->writes[m->n_writes++] = (struct cl_write){
 	    c->value.len ? CL_WRITE_PUT : CL_WRITE_DELETE, key, c->value};

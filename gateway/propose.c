@@ -35,6 +35,29 @@ proposal_route(
 	    p->msg.placement, p->msg.slot, out);
 }
 
+static enum cl_msg_kind
+kind_of(const struct gw_proposal *p)
+{
+	return p->commit ? CL_MSG_COMMIT : CL_MSG_PROPOSE;
+}
+
+/* Epochs follow the slot map; false: the catalog has no such group. */
+static bool
+proposal_epochs(const struct run *r, struct gw_proposal *p)
+{
+	const struct cl_catalog *now = gw_catalog_now(r->stmt->worker->catalog);
+	struct gw_route to;
+
+	for (uint32_t i = 0; p->commit && i < p->commit->n_parts; i++) {
+		struct cl_part_head *h = &p->commit->parts[i];
+
+		if (!gw_route_slot(now, h->placement, h->slot, &to))
+			return false;
+		h->epoch = to.epoch;
+	}
+	return true;
+}
+
 /* An answer of a member that does not lead. */
 static bool
 is_elsewhere(const struct cl_proposed *m)
@@ -60,7 +83,7 @@ proposal_turn(const struct run *r, struct gw_proposal *p)
 	}
 	if (c->result != GW_OK)
 		return gw_aim_missed(
-		    &p->aim, l, &to, gw_peer_lost(p->peer, CL_MSG_PROPOSE));
+		    &p->aim, l, &to, gw_peer_lost(p->peer, kind_of(p)));
 	if (c->reply_kind == CL_MSG_PROPOSED && is_elsewhere(c->reply))
 		return gw_aim_refused(&p->aim, l, &to,
 		    ((const struct cl_proposed *)c->reply)->leader);
@@ -145,7 +168,10 @@ event_proposed(struct run *r, struct gw_proposal *p, struct gw_event *ev)
 		break;
 	case CL_UNKNOWN:
 		ev->kind = GW_EVENT_UNKNOWN;
-		p->why = "lost the group while the write was under way";
+		p->why = p->commit ? "lost the group while the transaction was "
+				     "under way"
+				   : "lost the group while the write was "
+				     "under way";
 		break;
 	default:
 		p->why = "answered with an unknown outcome";
@@ -170,7 +196,8 @@ event_of_call(struct run *r, struct gw_proposal *p)
 {
 	struct gw_event ev = {.kind = GW_EVENT_LOST};
 
-	proposal_trace(r, p);
+	if (!p->commit)
+		proposal_trace(r, p);
 	p->sqlstate = p->fail_hint = NULL;
 	if (p->call->why)
 		p->why = p->call->why;
@@ -201,13 +228,31 @@ proposal_ids(struct run *r, struct gw_proposal *p)
 	/* Fixed at the first send: every send states the same. */
 	p->msg.deadline =
 	    gw_clock_deadline(gw_peers_clock(w->peers), now, left);
+	/* Of the same age as another, each would give way to the other. */
+	if (p->commit && !p->commit->age)
+		p->commit->age = gw_clock_now(gw_peers_clock(w->peers), now) +
+				 world_random_below(r->world, 1u << 16);
+}
+
+/* What is sent, with the present send's number. */
+static const void *
+proposal_message(struct gw_proposal *p)
+{
+	if (!p->commit)
+		return &p->msg;
+	p->commit->session = p->msg.session;
+	p->commit->sequence = p->msg.sequence;
+	p->commit->send = p->msg.send;
+	p->commit->deadline = p->msg.deadline;
+	p->commit->answered = p->msg.answered;
+	return p->commit;
 }
 
 /* Not sent after all: why says what is missing. */
 static void
-call_none(struct gw_call *c, const char *why)
+call_none(struct gw_call *c, enum cl_msg_kind kind, const char *why)
 {
-	c->kind = CL_MSG_PROPOSE;
+	c->kind = kind;
 	c->state = GW_CALL_DONE;
 	c->result = GW_NOT_SENT;
 	c->why = why;
@@ -231,7 +276,7 @@ proposal_aim(struct run *r, struct gw_proposal *p, bool *others)
 
 	*others = false;
 	p->peer = NULL;
-	if (!proposal_route(r, p, &to))
+	if (!proposal_route(r, p, &to) || !proposal_epochs(r, p))
 		return;
 	p->msg.epoch = to.epoch;
 	p->peer =
@@ -268,11 +313,13 @@ proposal_send(struct run *r, struct gw_proposal *p)
 	p->sent_us = world_mono_us(r->world);
 	p->until_us = p->sent_us + wait;
 	if (!p->peer)
-		call_none(p->call, "the catalog knows no node for the slot");
-	else if (others && gw_peer_lost(p->peer, CL_MSG_PROPOSE))
-		call_none(p->call, peer_why(r, p->peer));
+		call_none(p->call, kind_of(p),
+		    "the catalog knows no node for the slot");
+	else if (others && gw_peer_lost(p->peer, kind_of(p)))
+		call_none(p->call, kind_of(p), peer_why(r, p->peer));
 	else
-		gw_call_begin(p->peer, p->call, CL_MSG_PROPOSE, &p->msg);
+		gw_call_begin(
+		    p->peer, p->call, kind_of(p), proposal_message(p));
 }
 
 static void
@@ -334,7 +381,7 @@ proposal_listen_back(struct run *r, struct gw_proposal *p)
 		p->call = NEW(r->arena, struct gw_call);
 		*p->call =
 		    (struct gw_call){.arena = r->arena, .wake = &r->wake};
-		call_none(p->call, "did not answer in time");
+		call_none(p->call, kind_of(p), "did not answer in time");
 		p->call->result = GW_UNKNOWN;
 	} else if (c->state == GW_CALL_DONE && c->result == GW_OK) {
 		gw_call_abandon(p->call, NULL);
@@ -405,13 +452,18 @@ proposal_stale_error(struct run *r, struct gw_proposal *p)
 static struct err *
 proposal_lost(struct run *r, struct gw_proposal *p)
 {
+	const char *state = p->unknown_sqlstate
+				? p->unknown_sqlstate
+				: ERRCODE_STATEMENT_COMPLETION_UNKNOWN;
+
 	metric_inc(M_GW_OUTCOMES_UNKNOWN);
 	return err_hint(
-	    err_detail(ERR(r->arena, ERRCODE_STATEMENT_COMPLETION_UNKNOWN,
-			   "the outcome of the statement is unknown"),
-		"A write was sent and not answered; the last one asked, node "
+	    err_detail(ERR(r->arena, state, "the outcome of the %s is unknown",
+			   p->commit ? "transaction" : "statement"),
+		"%s was sent and not answered; the last one asked, node "
 		"%u, %s.",
-		p->aim.asked, p->why ? p->why : "did not answer in time"),
+		p->commit ? "It" : "A write", p->aim.asked,
+		p->why ? p->why : "did not answer in time"),
 	    "It may have been applied: look before running it again.");
 }
 

@@ -60,7 +60,11 @@ struct gw_proposal {
 	/* Group, conditions and writes, by the caller; the epoch follows the
 	 * slot map, the operation id and deadline are filled in. */
 	struct cl_propose msg;
-	enum gw_action outcome; /* GW_END_APPLIED .. GW_END_LOST */
+	/* NULL, or what is sent in its place: a transaction of several groups,
+	 * of which msg has the first one and all conditions. */
+	struct cl_commit *commit;
+	const char *unknown_sqlstate; /* NULL: a statement's */
+	enum gw_action outcome;       /* GW_END_APPLIED .. GW_END_LOST */
 	const struct cl_proposed
 	    *answer;     /* with GW_END_APPLIED, GW_END_FALSE */
 	struct err *err; /* with the others */
